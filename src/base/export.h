@@ -1,0 +1,3 @@
+// Marks what libcalotype exports; everything else is compiled with hidden visibility.
+#pragma once
+#define CALO_EXPORT __attribute__((visibility("default")))

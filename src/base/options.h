@@ -1,0 +1,30 @@
+// The one place that reads the environment. Everything else asks here.
+//   CALO_DUMP=dir        numbered program dumps after every pass that changed something
+//   CALO_DUMP_FUNC=name  narrows dumps to one Func
+//   CALO_TIME_PASSES=1   table of pass times on standard error
+//   CALO_VERIFY=0|1      verifier after every pass (default: on in test builds)
+//   CALO_ROUNDTRIP=1     prints and reparses IR and schedules as they pass by
+//   CALO_CACHE_DIR=dir   compiled generators (default: $XDG_CACHE_HOME/calotype or ~/.cache/calotype)
+//   HL_TARGET, HL_JIT_TARGET
+#pragma once
+
+#include <string>
+
+#include "export.h"
+
+namespace calotype {
+
+struct Options {
+  std::string dump_dir;
+  std::string dump_func;
+  bool time_passes = false;
+  bool verify = false;
+  bool roundtrip = false;
+  std::string cache_dir;
+  std::string target, jit_target;
+};
+
+/// Read once per process.
+CALO_EXPORT const Options &options();
+
+}  // namespace calotype

@@ -1,0 +1,36 @@
+// Compiles lowered functions into this process and runs them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../base/target.h"
+#include "../lower/lowered.h"
+
+namespace calotype::codegen {
+
+/// A compiled function that can be called. Thread-safe once made. Holds its code.
+class CALO_EXPORT JitFunction {
+ public:
+  JitFunction();
+  ~JitFunction();
+  JitFunction(JitFunction &&) noexcept;
+  JitFunction &operator=(JitFunction &&) noexcept;
+  /// Runs it. `args[i]` belongs to LoweredFunction::args[i] then ::embedded: a halide_buffer_t * for buffers, a pointer to
+  /// the value for scalars. `user_context` goes to the runtime's hooks (runtime.h, JitContext). Returns 0 or an error code.
+  int call(void *user_context, const void *const *args) const;
+  explicit operator bool() const { return impl_ != nullptr; }
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Throws T0102 (target cannot run here), T0103 (operation not available), T0104.
+CALO_EXPORT JitFunction compile_jit(const lower::LoweredFunction &f, const Target &t);
+/// What the machine would run, for people: optimised LLVM IR, assembly.
+CALO_EXPORT std::string compile_to_llvm_ir(const lower::LoweredFunction &f, const Target &t);
+CALO_EXPORT std::string compile_to_assembly(const lower::LoweredFunction &f, const Target &t);
+/// A native object file's bytes, with external symbols halide_* (product issue: runtime names).
+CALO_EXPORT std::string compile_to_object(const lower::LoweredFunction &f, const Target &t);
+
+}  // namespace calotype::codegen
