@@ -1,0 +1,218 @@
+#pragma once
+// What compiled code calls while it runs, and what the front end sees of it.
+//
+// The JIT resolves symbols from jit_symbols() and from nowhere else. Everything takes the user
+// context that the compiled function was given: null, or a JitContext. Failures are recorded there
+// by whichever thread meets them and come back as an integer code; nothing here throws, prints
+// (unless there is no context to tell) or exits. The ahead-of-time runtime wraps the same functions
+// under their published halide_* names. This folder includes nothing but std and itself.
+
+#include "HalideRuntime.h"
+
+#include <mutex>
+#include <string>
+
+namespace calotype::runtime {
+
+// ---- context ------------------------------------------------------------------------------------
+
+/// Replacements for the runtime's own behaviour; null keeps the default. Each gets
+/// JitContext::handler_context where that is set, else the JitContext itself.
+struct JitHandlers {
+    void (*print)(void *cx, const char *text) = nullptr;
+    void (*error)(void *cx, const char *message) = nullptr;
+    void *(*malloc)(void *cx, size_t bytes) = nullptr;
+    void (*free)(void *cx, void *ptr) = nullptr;
+    int (*do_par_for)(void *cx, halide_task_t f, int min, int size, uint8_t *closure) = nullptr;
+    int (*do_task)(void *cx, halide_task_t f, int index, uint8_t *closure) = nullptr;
+    int32_t (*trace)(void *cx, const halide_trace_event_t *event) = nullptr;
+};
+
+/// One failure, in the parts a diagnostic has. `code` is the published (negative) integer; as a
+/// diagnostic it is R and the absolute value: -4 is R0004.
+struct RuntimeError {
+    int code = 0;
+    std::string what;  ///< one line: pipeline, argument, expected and given
+    std::string why;   ///< facts, or empty
+    std::string where; ///< "file:line" of the Func concerned, or empty
+    std::string help;  ///< a remedy, or empty
+
+    /// The whole message as a person reads it: `error[R0004]: what`, then why and help lines.
+    std::string text() const;
+};
+
+/// One call of a compiled function. The caller makes it, passes its address as the user context and
+/// reads the error afterwards. Of several failures (parallel loops) the first is kept.
+struct JitContext {
+    JitHandlers handlers;
+    void *handler_context = nullptr;
+
+    /// Keeps the first error and tells handlers.error about it. Safe from any thread.
+    void record(const RuntimeError &error);
+    /// The recorded error; code 0 where there is none. Call it when the function has returned.
+    RuntimeError error() const;
+    void clear();
+
+private:
+    mutable std::mutex mutex_;
+    RuntimeError first_;
+};
+
+// ---- symbols for the JIT ------------------------------------------------------------------------
+
+struct Symbol {
+    const char *name;
+    void *address;
+};
+
+/// Everything compiled code may refer to: the calo_* functions below, memcpy, memset and memmove.
+/// The table is constant; `count` receives its length.
+const Symbol *jit_symbols(size_t *count);
+
+// ---- memory, for the front end and tests --------------------------------------------------------
+
+struct MemoryStats {
+    int64_t live_bytes = 0;   ///< handed out and not returned, as requested
+    int64_t peak_bytes = 0;   ///< highest live_bytes since reset_memory_peak()
+    int64_t cached_bytes = 0; ///< returned, kept for reuse
+    int64_t allocations = 0;  ///< calls that returned memory
+    int64_t system_calls = 0; ///< of these, served by the system and not by the pool
+};
+MemoryStats memory_stats();
+void reset_memory_peak();
+
+/// Aligned to kAlignment bytes; null when there is no memory or `bytes` is absurd. Zero bytes give a
+/// unique address. Thread-safe. The pool keeps at most kPoolLimit bytes of returned blocks.
+void *allocate(uint64_t bytes);
+void deallocate(void *ptr);
+/// Returns all cached blocks to the system.
+void release_pool();
+
+constexpr size_t kAlignment = 128;
+constexpr int64_t kPoolLimit = int64_t(256) << 20;
+
+// ---- threads, for the front end and tests -------------------------------------------------------
+
+/// 0 restores the default (HL_NUM_THREADS, else one per core); returns the number before.
+/// Takes effect for the next loop that starts while none runs.
+int set_num_threads(int n);
+int num_threads();
+/// Joins the workers; the next parallel loop starts new ones. Not from inside a parallel loop.
+void shutdown_threads();
+/// "openmp" (libomp found), "threads" (the runtime's own) or "none" (no worker was needed yet).
+const char *thread_backend();
+
+} // namespace calotype::runtime
+
+// ---- functions that compiled code calls ---------------------------------------------------------
+// C linkage, plain C types; hidden in libcalotype. `cx` is the user context. Every calo_error_*
+// returns its code (negative), so that generated code can `return calo_error_...(...)`. Strings may
+// be null where marked [or null]. Dimension numbers count from 0.
+
+extern "C" {
+
+/// Memory for one allocation of a Func; null: return calo_error_out_of_memory. Negative `bytes`
+/// (an overflowed product) give null.
+void *calo_malloc(void *cx, int64_t bytes);
+/// Null is allowed.
+void calo_free(void *cx, void *ptr);
+
+/// Runs f(cx, i, closure) for min <= i < min + size in any order, on several threads. Returns when all
+/// iterations that began have ended: 0, or the first non-zero result, after which no iteration starts.
+/// May be called inside an iteration. size <= 0 does nothing.
+int calo_par_for(void *cx, halide_task_t f, int min, int size, uint8_t *closure);
+
+void calo_print(void *cx, const char *text);
+/// Returns the event's id; the default discards the event and returns 0.
+int32_t calo_trace(void *cx, const halide_trace_event_t *event);
+
+// Arguments. `arg` is the argument's name ("input"); types are the four bytes of a halide_type_t
+// (code | bits << 8 | lanes << 16).
+
+/// The halide_buffer_t pointer is null. -12
+int calo_error_buffer_null(void *cx, const char *pipeline, const char *arg);
+/// host is null though this is no bounds query. -34
+int calo_error_host_null(void *cx, const char *pipeline, const char *arg);
+/// -3
+int calo_error_bad_type(void *cx, const char *pipeline, const char *arg, uint32_t expected,
+                        uint32_t given);
+/// The number of dimensions. -43
+int calo_error_bad_rank(void *cx, const char *pipeline, const char *arg, int expected, int given);
+/// -28
+int calo_error_extent_negative(void *cx, const char *pipeline, const char *arg, int dim,
+                               int extent);
+/// A property that the program or the schedule fixed. `property` is "stride", "min" or "extent";
+/// reported as `output.stride.0`. `because` [or null] says who asked. -8
+int calo_error_constraint(void *cx, const char *pipeline, const char *arg, const char *property,
+                          int dim, int64_t required, int64_t given, const char *because);
+/// Any other constraint, as text: "output.stride.1 == output.extent.0 * 3" with both values. -8
+int calo_error_constraint_expr(void *cx, const char *pipeline, const char *constraint,
+                               int64_t left, int64_t right);
+/// A constrained region doesn't contain what the pipeline needs of the argument. -7
+int calo_error_constraint_region(void *cx, const char *pipeline, const char *arg, int dim,
+                                 int constrained_min, int constrained_max, int required_min,
+                                 int required_max);
+/// Reads (or, for an output, writes) required_min .. required_max, but the buffer has given_min ..
+/// given_max. `func` [or null] is the Func that reads, `where` [or null] its "file:line", `hint`
+/// [or null] the remedy; null gives the general one. -4
+int calo_error_out_of_bounds(void *cx, const char *pipeline, const char *arg, int dim,
+                             int64_t required_min, int64_t required_max, int64_t given_min,
+                             int64_t given_max, const char *func, const char *where,
+                             const char *hint);
+/// Bytes spanned exceed the limit of the target. -5
+int calo_error_buffer_bytes(void *cx, const char *pipeline, const char *arg, int64_t bytes,
+                            int64_t limit);
+/// The product of the extents exceeds the limit. -6
+int calo_error_buffer_elements(void *cx, const char *pipeline, const char *arg, int64_t elements,
+                               int64_t limit);
+/// host isn't a multiple of `alignment` bytes as promised. -24
+int calo_error_unaligned_host(void *cx, const char *pipeline, const char *arg, int alignment);
+/// Device memory is newer than host, and the pipeline has no device code. -44
+int calo_error_device_dirty(void *cx, const char *pipeline, const char *arg);
+/// `output` overlaps `other` and the pipeline doesn't read `other` only where it writes. -101
+int calo_error_buffers_overlap(void *cx, const char *pipeline, const char *output,
+                               const char *other);
+
+// Scalars out of their declared range. -9, -10
+
+int calo_error_param_too_small_i64(void *cx, const char *pipeline, const char *arg, int64_t given,
+                                   int64_t least);
+int calo_error_param_too_small_u64(void *cx, const char *pipeline, const char *arg, uint64_t given,
+                                   uint64_t least);
+int calo_error_param_too_small_f64(void *cx, const char *pipeline, const char *arg, double given,
+                                   double least);
+int calo_error_param_too_large_i64(void *cx, const char *pipeline, const char *arg, int64_t given,
+                                   int64_t most);
+int calo_error_param_too_large_u64(void *cx, const char *pipeline, const char *arg, uint64_t given,
+                                   uint64_t most);
+int calo_error_param_too_large_f64(void *cx, const char *pipeline, const char *arg, double given,
+                                   double most);
+
+// While running.
+
+/// require(condition, message) or Pipeline::add_requirement; `where` [or null] is "file:line". -27
+int calo_error_requirement_failed(void *cx, const char *pipeline, const char *condition,
+                                  const char *message, const char *where);
+/// bound() or align_bounds of `func`.`var` doesn't cover what its consumers need. -2
+int calo_error_explicit_bounds(void *cx, const char *pipeline, const char *func, const char *var,
+                               int64_t bound_min, int64_t bound_max, int64_t required_min,
+                               int64_t required_max, const char *where);
+/// fold_storage(var, factor) of `func` is smaller than what one iteration of `loop` keeps. -26
+int calo_error_fold_factor(void *cx, const char *pipeline, const char *func, const char *var,
+                           int factor, const char *loop, int64_t required);
+/// bound_storage(var, provided) of `func`. -45
+int calo_error_storage_bound(void *cx, const char *pipeline, const char *func, const char *var,
+                             int64_t provided, int64_t required);
+/// split(var, outer, inner, factor) of `func` with a factor below 1. -46
+int calo_error_split_factor(void *cx, const char *pipeline, const char *func, const char *var,
+                            int64_t factor);
+/// specialize_fail(message) was reached. -31
+int calo_error_specialize_fail(void *cx, const char *pipeline, const char *message);
+/// No memory for `func`; `bytes` < 0 means that the size overflows. -11
+int calo_error_out_of_memory(void *cx, const char *pipeline, const char *func, int64_t bytes);
+/// An extern stage returned a code that is no success. Returns `result`, so nothing is lost.
+int calo_error_extern_stage(void *cx, const char *pipeline, const char *stage, int result);
+/// A fault of the compiler, not of the user. -22
+int calo_error_internal(void *cx, const char *pipeline, const char *message);
+
+} // extern "C"
