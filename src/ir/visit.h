@@ -25,13 +25,14 @@ class CALO_EXPORT IRVisitor {
 #undef FIELD
 #undef EXPR
 #undef STMT
+ protected:
+  virtual bool enter(const IRNode *) { return true; }  ///< false: skip this node
 };
 
 /// Visits each node once, however often it is shared. For questions whose answer does not depend on the path.
 class CALO_EXPORT IRGraphVisitor : public IRVisitor {
  protected:
-  bool seen(const IRNode *node) { return !seen_.insert(node).second; }
-  friend class IRVisitor;
+  bool enter(const IRNode *node) override { return seen_.insert(node).second; }
 
  private:
   std::unordered_set<const IRNode *> seen_;
@@ -60,14 +61,12 @@ class CALO_EXPORT IRMutator {
 /// (substitution of names not shadowed in between, expansion of intrinsics).
 class CALO_EXPORT IRGraphMutator : public IRMutator {
  public:
+  using IRMutator::mutate;
   Expr mutate(const Expr &e) override;
-  Stmt mutate(const Stmt &s) override;
 
  private:
   std::unordered_map<const IRNode *, Expr> exprs_;
-  std::unordered_map<const IRNode *, Stmt> stmts_;
   std::vector<Expr> keep_exprs_;  // keeps keys alive
-  std::vector<Stmt> keep_stmts_;
 };
 
 /// Calls `f` on every expression node (each shared one once), parents before children.
