@@ -6,7 +6,7 @@
 using namespace Halide;
 
 class Blur : public Generator<Blur> {
- public:
+public:
   Input<Buffer<uint16_t, 3>> input{"input"};     // [width, height, channels]
   Output<Buffer<uint16_t, 3>> output{"output"};  // the same extents
 
@@ -19,7 +19,7 @@ class Blur : public Generator<Blur> {
     output.set_estimates({{0, 6400}, {0, 4800}, {0, 1}});
   }
 
- private:
+private:
   Var x{"x"}, y{"y"}, c{"c"};
   Func blur_x{"blur_x"};
 

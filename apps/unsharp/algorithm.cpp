@@ -13,7 +13,7 @@
 using namespace Halide;
 
 class Unsharp : public Generator<Unsharp> {
- public:
+public:
   Input<Buffer<float, 3>> input{"input"};     // [width, height, 3]
   Output<Buffer<float, 3>> output{"output"};  // the same extents
 
@@ -22,9 +22,9 @@ class Unsharp : public Generator<Unsharp> {
     luma(x, y) = 0.299f * edge(x, y, 0) + 0.587f * edge(x, y, 1) + 0.114f * edge(x, y, 2);
     gauss_y(x, y) = weighted(luma(x, y), luma(x, y - 1) + luma(x, y + 1),
                              luma(x, y - 2) + luma(x, y + 2), luma(x, y - 3) + luma(x, y + 3));
-    gauss_x(x, y) = weighted(gauss_y(x, y), gauss_y(x - 1, y) + gauss_y(x + 1, y),
-                             gauss_y(x - 2, y) + gauss_y(x + 2, y),
-                             gauss_y(x - 3, y) + gauss_y(x + 3, y));
+    gauss_x(x, y) =
+        weighted(gauss_y(x, y), gauss_y(x - 1, y) + gauss_y(x + 1, y),
+                 gauss_y(x - 2, y) + gauss_y(x + 2, y), gauss_y(x - 3, y) + gauss_y(x + 3, y));
     sharp(x, y) = 2.0f * luma(x, y) - gauss_x(x, y);
     gain(x, y) = sharp(x, y) / max(luma(x, y), 1.0f / 1024.0f);
     output(x, y, c) = gain(x, y) * input(x, y, c);
@@ -33,7 +33,7 @@ class Unsharp : public Generator<Unsharp> {
     output.set_estimates({{0, 1536}, {0, 2560}, {0, 3}});
   }
 
- private:
+private:
   Var x{"x"}, y{"y"}, c{"c"};
   Func luma{"luma"}, gauss_y{"gauss_y"}, gauss_x{"gauss_x"}, sharp{"sharp"}, gain{"gain"};
 

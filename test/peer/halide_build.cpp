@@ -49,8 +49,8 @@ int run(int argc, char **argv) {
     throw std::runtime_error("usage: jit NAME | aot NAME PREFIX");
   }
   const Halide::Target target = Halide::get_target_from_environment();  // HL_TARGET, else the host
-  auto generator = Halide::Internal::GeneratorRegistry::create(argv[2],
-                                                               Halide::GeneratorContext(target));
+  auto generator =
+      Halide::Internal::GeneratorRegistry::create(argv[2], Halide::GeneratorContext(target));
   const auto start = std::chrono::steady_clock::now();
   Halide::Pipeline pipeline = generator->build_pipeline();
   for (const Halide::Func &output : pipeline.outputs()) {
