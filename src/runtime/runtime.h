@@ -19,50 +19,59 @@ namespace calotype::runtime {
 /// Replacements for the runtime's own behaviour; null keeps the default. Each gets
 /// JitContext::handler_context where that is set, else the JitContext itself.
 struct JitHandlers {
-    void (*print)(void *cx, const char *text) = nullptr;
-    void (*error)(void *cx, const char *message) = nullptr;
-    void *(*malloc)(void *cx, size_t bytes) = nullptr;
-    void (*free)(void *cx, void *ptr) = nullptr;
-    int (*do_par_for)(void *cx, halide_task_t f, int min, int size, uint8_t *closure) = nullptr;
-    int (*do_task)(void *cx, halide_task_t f, int index, uint8_t *closure) = nullptr;
-    int32_t (*trace)(void *cx, const halide_trace_event_t *event) = nullptr;
+  void (*print)(void *cx, const char *text) = nullptr;
+  void (*error)(void *cx, const char *message) = nullptr;
+  void *(*malloc)(void *cx, size_t bytes) = nullptr;
+  void (*free)(void *cx, void *ptr) = nullptr;
+  int (*do_par_for)(void *cx, halide_task_t f, int min, int size, uint8_t *closure) = nullptr;
+  int (*do_task)(void *cx, halide_task_t f, int index, uint8_t *closure) = nullptr;
+  int32_t (*trace)(void *cx, const halide_trace_event_t *event) = nullptr;
 };
 
-/// One failure, in the parts a diagnostic has. `code` is the published (negative) integer; as a
-/// diagnostic it is R and the absolute value: -4 is R0004.
+/// One failure, in the parts a diagnostic has. `code` is the published (negative) integer that the
+/// compiled function returns.
 struct RuntimeError {
-    int code = 0;
-    std::string what;  ///< one line: pipeline, argument, expected and given
-    std::string why;   ///< facts, or empty
-    std::string where; ///< "file:line" of the Func concerned, or empty
-    std::string help;  ///< a remedy, or empty
+  int code = 0;
+  std::string what;   ///< one line: pipeline, argument, expected and given
+  std::string why;    ///< facts, or empty
+  std::string where;  ///< "file:line" of the Func concerned, or empty
+  std::string help;   ///< a remedy, or empty
 
-    /// The whole message as a person reads it: `error[R0004]: what`, then why and help lines.
-    std::string text() const;
+  /// The code in base/codes.def ("R0102"), which groups the integers.
+  const char *diagnostic() const;
+  /// The message as a person reads it: `where: error[R0102]: what`, then why and help lines.
+  std::string text() const;
 };
 
 /// One call of a compiled function. The caller makes it, passes its address as the user context and
 /// reads the error afterwards. Of several failures (parallel loops) the first is kept.
 struct JitContext {
-    JitHandlers handlers;
-    void *handler_context = nullptr;
+  JitHandlers handlers;
+  void *handler_context = nullptr;
 
-    /// Keeps the first error and tells handlers.error about it. Safe from any thread.
-    void record(const RuntimeError &error);
-    /// The recorded error; code 0 where there is none. Call it when the function has returned.
-    RuntimeError error() const;
-    void clear();
+  /// Keeps the first error and tells handlers.error about it. Safe from any thread.
+  void record(const RuntimeError &error);
+  /// The recorded error; code 0 where there is none. Call it when the function has returned.
+  RuntimeError error() const;
+  void clear();
+  /// What a handler gets as its first argument.
+  void *for_handlers() const {
+    return handler_context ? handler_context : const_cast<JitContext *>(this);
+  }
 
 private:
-    mutable std::mutex mutex_;
-    RuntimeError first_;
+  mutable std::mutex mutex_;
+  RuntimeError first_;
 };
+
+/// Records in `cx`, or prints to standard error where cx is null.
+void report(void *cx, const RuntimeError &error) noexcept;
 
 // ---- symbols for the JIT ------------------------------------------------------------------------
 
 struct Symbol {
-    const char *name;
-    void *address;
+  const char *name;
+  void *address;
 };
 
 /// Everything compiled code may refer to: the calo_* functions below, memcpy, memset and memmove.
@@ -72,11 +81,11 @@ const Symbol *jit_symbols(size_t *count);
 // ---- memory, for the front end and tests --------------------------------------------------------
 
 struct MemoryStats {
-    int64_t live_bytes = 0;   ///< handed out and not returned, as requested
-    int64_t peak_bytes = 0;   ///< highest live_bytes since reset_memory_peak()
-    int64_t cached_bytes = 0; ///< returned, kept for reuse
-    int64_t allocations = 0;  ///< calls that returned memory
-    int64_t system_calls = 0; ///< of these, served by the system and not by the pool
+  int64_t live_bytes = 0;    ///< handed out and not returned, as requested
+  int64_t peak_bytes = 0;    ///< highest live_bytes since reset_memory_peak()
+  int64_t cached_bytes = 0;  ///< returned, kept for reuse
+  int64_t allocations = 0;   ///< calls that returned memory
+  int64_t system_calls = 0;  ///< of these, served by the system and not by the pool
 };
 MemoryStats memory_stats();
 void reset_memory_peak();
@@ -94,15 +103,18 @@ constexpr int64_t kPoolLimit = int64_t(256) << 20;
 // ---- threads, for the front end and tests -------------------------------------------------------
 
 /// 0 restores the default (HL_NUM_THREADS, else one per core); returns the number before.
-/// Takes effect for the next loop that starts while none runs.
+/// Takes effect for the next loop that starts while no other runs.
 int set_num_threads(int n);
 int num_threads();
 /// Joins the workers; the next parallel loop starts new ones. Not from inside a parallel loop.
 void shutdown_threads();
-/// "openmp" (libomp found), "threads" (the runtime's own) or "none" (no worker was needed yet).
+/// What the workers run on: "openmp" (libomp was found), "threads" (the runtime's own), or "none"
+/// while there are none; they start in the background of the first loop.
 const char *thread_backend();
+/// False: don't use libomp even where there is one. For tests and benchmarks; no loop may run.
+void allow_openmp(bool allow);
 
-} // namespace calotype::runtime
+}  // namespace calotype::runtime
 
 // ---- functions that compiled code calls ---------------------------------------------------------
 // C linkage, plain C types; hidden in libcalotype. `cx` is the user context. Every calo_error_*
@@ -146,8 +158,8 @@ int calo_error_extent_negative(void *cx, const char *pipeline, const char *arg, 
 int calo_error_constraint(void *cx, const char *pipeline, const char *arg, const char *property,
                           int dim, int64_t required, int64_t given, const char *because);
 /// Any other constraint, as text: "output.stride.1 == output.extent.0 * 3" with both values. -8
-int calo_error_constraint_expr(void *cx, const char *pipeline, const char *constraint,
-                               int64_t left, int64_t right);
+int calo_error_constraint_expr(void *cx, const char *pipeline, const char *constraint, int64_t left,
+                               int64_t right);
 /// A constrained region doesn't contain what the pipeline needs of the argument. -7
 int calo_error_constraint_region(void *cx, const char *pipeline, const char *arg, int dim,
                                  int constrained_min, int constrained_max, int required_min,
@@ -215,4 +227,4 @@ int calo_error_extern_stage(void *cx, const char *pipeline, const char *stage, i
 /// A fault of the compiler, not of the user. -22
 int calo_error_internal(void *cx, const char *pipeline, const char *message);
 
-} // extern "C"
+}  // extern "C"

@@ -1,0 +1,81 @@
+// The hooks for printing and tracing, and the table of everything that compiled code may call.
+//
+// The JIT resolves names here and nowhere else, so a name missing from the table is an error when the
+// code is linked, never a stray call into whatever the process happens to export.
+
+#include "runtime.h"
+
+#include <cstdio>
+#include <cstring>
+
+namespace rt = calotype::runtime;
+
+void calo_print(void *cx, const char *text) {
+  const auto *context = static_cast<rt::JitContext *>(cx);
+  if (context && context->handlers.print) {
+    context->handlers.print(context->for_handlers(), text);
+  } else {
+    fputs(text, stdout);
+    fflush(stdout);
+  }
+}
+
+int32_t calo_trace(void *cx, const halide_trace_event_t *event) {
+  const auto *context = static_cast<rt::JitContext *>(cx);
+  return context && context->handlers.trace
+             ? context->handlers.trace(context->for_handlers(), event)
+             : 0;
+}
+
+namespace calotype::runtime {
+
+const Symbol *jit_symbols(size_t *count) {
+#define CALO_SYMBOL(name)                  \
+  {                                        \
+    #name, reinterpret_cast<void *>(&name) \
+  }
+  static const Symbol kTable[] = {
+      CALO_SYMBOL(calo_error_bad_rank),
+      CALO_SYMBOL(calo_error_bad_type),
+      CALO_SYMBOL(calo_error_buffer_bytes),
+      CALO_SYMBOL(calo_error_buffer_elements),
+      CALO_SYMBOL(calo_error_buffer_null),
+      CALO_SYMBOL(calo_error_buffers_overlap),
+      CALO_SYMBOL(calo_error_constraint),
+      CALO_SYMBOL(calo_error_constraint_expr),
+      CALO_SYMBOL(calo_error_constraint_region),
+      CALO_SYMBOL(calo_error_device_dirty),
+      CALO_SYMBOL(calo_error_explicit_bounds),
+      CALO_SYMBOL(calo_error_extent_negative),
+      CALO_SYMBOL(calo_error_extern_stage),
+      CALO_SYMBOL(calo_error_fold_factor),
+      CALO_SYMBOL(calo_error_host_null),
+      CALO_SYMBOL(calo_error_internal),
+      CALO_SYMBOL(calo_error_out_of_bounds),
+      CALO_SYMBOL(calo_error_out_of_memory),
+      CALO_SYMBOL(calo_error_param_too_large_f64),
+      CALO_SYMBOL(calo_error_param_too_large_i64),
+      CALO_SYMBOL(calo_error_param_too_large_u64),
+      CALO_SYMBOL(calo_error_param_too_small_f64),
+      CALO_SYMBOL(calo_error_param_too_small_i64),
+      CALO_SYMBOL(calo_error_param_too_small_u64),
+      CALO_SYMBOL(calo_error_requirement_failed),
+      CALO_SYMBOL(calo_error_specialize_fail),
+      CALO_SYMBOL(calo_error_split_factor),
+      CALO_SYMBOL(calo_error_storage_bound),
+      CALO_SYMBOL(calo_error_unaligned_host),
+      CALO_SYMBOL(calo_free),
+      CALO_SYMBOL(calo_malloc),
+      CALO_SYMBOL(calo_par_for),
+      CALO_SYMBOL(calo_print),
+      CALO_SYMBOL(calo_trace),
+      CALO_SYMBOL(memcpy),
+      CALO_SYMBOL(memmove),
+      CALO_SYMBOL(memset),
+  };
+#undef CALO_SYMBOL
+  *count = sizeof kTable / sizeof kTable[0];
+  return kTable;
+}
+
+}  // namespace calotype::runtime
