@@ -2,7 +2,8 @@
 //
 // Built with -DPIPELINE=name -DPIPELINE_HEADER="name.h" -DSAMPLE=type and the static library; run with
 // the extents of both buffers. Reads commands on stdin, answers a line each, so that bench.py can
-// alternate rivals:  "run N" -> N times in ms;  "write FILE" -> the output's raw samples.
+// alternate rivals:  "read FILE" -> raw samples into the input;  "run N" -> N times in ms;
+// "write FILE" -> the output's raw samples.
 #include PIPELINE_HEADER
 
 #include "HalideBuffer.h"
@@ -11,31 +12,18 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 using Samples = Halide::Runtime::Buffer<SAMPLE>;
-
-/// The same noise on both sides: a linear congruential generator, scaled to the sample's range.
-static void fill(Samples &buffer) {
-  uint32_t state = 12345;
-  SAMPLE *data = buffer.begin();
-  for (size_t i = 0; i < buffer.number_of_elements(); i++) {
-    state = state * 1664525u + 1013904223u;
-    const uint32_t high = state >> 16;
-    data[i] = std::is_floating_point<SAMPLE>::value ? SAMPLE(high / 65535.0f) : SAMPLE(high);
-  }
-}
 
 int main(int argc, char **argv) {
   std::vector<int> extents;
   for (int i = 1; i < argc; i++) extents.push_back(std::atoi(argv[i]));
   Samples input(extents), output(extents);
-  fill(input);
+  input.fill(SAMPLE(0));
   output.fill(SAMPLE(0));  // touches the pages: what is timed is the pipeline
   std::string command;
   while (std::cin >> command) {
@@ -51,6 +39,13 @@ int main(int argc, char **argv) {
         std::printf("%s%.4f", i ? " " : "", ms.count());
       }
       std::printf("\n");
+    } else if (command == "read") {
+      std::string path;
+      std::cin >> path;
+      const auto bytes = static_cast<std::streamsize>(input.size_in_bytes());
+      std::ifstream file(path, std::ios::binary);
+      if (!file.read(reinterpret_cast<char *>(input.begin()), bytes)) return 1;
+      std::printf("read\n");
     } else if (command == "write") {
       std::string path;
       std::cin >> path;

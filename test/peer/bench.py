@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+"""Times our compiler beside Halide 21: the same generator source under the same schedule.
+
+usage: bench.py [--only run|compile|first|source] [--rounds N] [--json FILE]
+
+Halide comes from PyPI into build/venv. Rivals are processes of their own and alternate in short turns;
+times are minima (medians in brackets), the figure is the ratio. It never decides pass or fail.
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+WORK = ROOT / "build" / "peer"
+SDK = ROOT / "build" / "sdk"
+HERE = pathlib.Path(__file__).resolve().parent
+APPS = {  # name: sample type, extents (dimension 0 first), largest difference allowed from Halide
+    "blur": ("uint16", (6400, 4800, 1), 0),
+    "unsharp": ("float32", (1536, 2560, 3), 1e-4),  # Halide's floats are not ours to the bit
+}
+LIMITS = {"run": 1.05, "compile": 0.5, "source": 1 / 3}
+FIRST_LIMIT_MS = 30
+
+
+def sh(*command, **kwargs):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, **kwargs)
+    if done.returncode:
+        sys.exit(f"bench: {' '.join(str(c) for c in command)}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def halide_package():
+    venv = ROOT / "build" / "venv"
+    if not (venv / "bin" / "python").exists():
+        sh(sys.executable, "-m", "venv", venv)
+    found = list(venv.glob("lib/python3*/site-packages/halide/include/Halide.h"))
+    if not found:
+        sh(venv / "bin" / "pip", "install", "-q", "halide==21.0.0")
+        found = list(venv.glob("lib/python3*/site-packages/halide/include/Halide.h"))
+    return found[0].parents[1]
+
+
+def halide_target():
+    """Spelled out: Halide looks at the model, which may name features this machine masks."""
+    flags = set(re.search(r"^flags\s*: (.*)$", open("/proc/cpuinfo").read(), re.M).group(1).split())
+    target = "x86-64-linux-sse41"
+    if {"avx", "avx2", "fma", "f16c"} <= flags:
+        target += "-avx-avx2-fma-f16c"
+    if {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"} <= flags:
+        target += "-avx512-avx512_skylake"
+    return target
+
+
+def prefer():
+    """In the timed process: its own scheduling group, ahead of others' (needs root, else no effect)."""
+    os.setsid()
+    try:
+        with open("/proc/self/autogroup", "w") as f:
+            f.write("-15")
+    except OSError:
+        pass
+
+
+class Halide:
+    def __init__(self):
+        self.package = halide_package()
+        self.include = self.package / "include"
+        self.link = [f"-L{self.package}/lib64", "-lHalide", f"-Wl,-rpath,{self.package}/lib64"]
+        self.env = dict(os.environ, HL_TARGET=halide_target())
+
+    def build_generator(self, app, schedule_cpp):
+        folder = WORK / app
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "schedule.inc").write_text(declare_funcs(schedule_cpp) + schedule_cpp)
+        sh("c++", "-std=c++17", "-O1", "-w", f"-I{self.include}",
+           f'-DALGORITHM_SOURCE="{ROOT}/apps/{app}/algorithm.cpp"',
+           f'-DSCHEDULE_SOURCE="{folder}/schedule.inc"', HERE / "halide_build.cpp",
+           "-o", folder / "build", *self.link)
+        return folder
+
+    def build_timer(self, app):
+        folder = WORK / app
+        sh(folder / "build", "aot", app, folder / app, env=self.env)
+        sample = {"uint16": "uint16_t", "float32": "float"}[APPS[app][0]]
+        sh("c++", "-std=c++17", "-O2", "-w", f"-I{self.include}", f"-I{folder}", f"-DPIPELINE={app}",
+           f'-DPIPELINE_HEADER="{app}.h"', f"-DSAMPLE={sample}", HERE / "halide_time.cpp",
+           folder / f"{app}.a", "-o", folder / "time", "-lpthread", "-ldl")
+        return folder / "time"
+
+    def compile_ms(self, app):
+        return float(sh(WORK / app / "build", "jit", app, env=self.env, preexec_fn=prefer))
+
+
+class Timer:
+    """A halide_time process: one command, one line of answer."""
+
+    def __init__(self, program, extents):
+        self.process = subprocess.Popen([str(program), *map(str, extents)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, preexec_fn=prefer)
+
+    def ask(self, command):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().strip()
+        if not answer:
+            sys.exit(f"bench: the Halide process died on: {command}")
+        return answer
+
+    def run(self, times):
+        return [float(t) for t in self.ask(f"run {times}").split()]
+
+
+def declare_funcs(schedule_cpp):
+    """The Funcs that a schedule names: before a dot at a statement's start, or where another is computed."""
+    code = re.sub(r"//.*", "", schedule_cpp)
+    names = set(re.findall(r"^\s*(\w+)\s*\.", code, re.M))
+    names |= set(re.findall(r"(?:compute|store|hoist_storage)_(?:at|with)\(\s*(\w+)\s*,", code))
+    declared = set(re.findall(r"\bFunc\s+(\w+)", code))
+    return "".join(f'Func {name} = find_func("{name}");\n' for name in sorted(names - declared))
+
+
+# ---- our side: through the command, as a person would ----------------------------------------------
+def calo(*arguments, **kwargs):
+    return sh(SDK / "bin" / "calo", *arguments, **kwargs)
+
+
+def our_schedule(app):
+    return calo("schedule", f"apps/{app}/algorithm.cpp", "--schedule", f"schedules/{app}", "--as", "cpp",
+                cwd=ROOT)
+
+
+def our_bench(app, source, samples):
+    """{times_ms: [...], compile_ms: x} of the schedule that the target chooses."""
+    out = calo("bench", f"apps/{app}/algorithm.cpp", "--schedule", f"schedules/{app}", "--samples", samples,
+               "--json", f"input={source}", cwd=ROOT, preexec_fn=prefer)
+    return json.loads(out)["results"][0]
+
+
+def our_output(app, source, target):
+    calo("run", f"apps/{app}/algorithm.cpp", "--schedule", f"schedules/{app}", f"input={source}",
+         f"output={target}", cwd=ROOT)
+    return np.load(target)
+
+
+# ---- the figures -----------------------------------------------------------------------------------
+def row(name, ours, theirs, limit):
+    ratio = min(ours) / min(theirs)
+    spread = [statistics.median(o) / statistics.median(t) for o, t in halves(ours, theirs)]
+    print(f"{name:<28} ours {min(ours):9.2f} ms ({statistics.median(ours):9.2f})   "
+          f"Halide {min(theirs):9.2f} ms ({statistics.median(theirs):9.2f})   "
+          f"ratio {ratio:.3f} [{min(spread):.3f} .. {max(spread):.3f}]   limit {limit:.2f}", flush=True)
+    return {"name": name, "ours_ms": ours, "halide_ms": theirs, "ratio": ratio, "limit": limit}
+
+
+def halves(ours, theirs):
+    cut = lambda v: (v[:len(v) // 2] or v, v[len(v) // 2:])
+    return list(zip(cut(ours), cut(theirs)))
+
+
+def bench_run(halide, app, rounds):
+    dtype, extents, tolerance = APPS[app]
+    timer = Timer(halide.build_timer(app), extents)
+    folder = WORK / app
+    noise = np.random.default_rng(1)
+    shape = extents[::-1]
+    source = (noise.random(shape, np.float32) if dtype == "float32"
+              else noise.integers(0, 65536, shape, np.uint16))
+    source.tofile(folder / "input.raw")
+    np.save(folder / "input.npy", source)
+    timer.ask(f"read {folder}/input.raw")
+    ours, theirs = [], []
+    for _ in range(rounds):
+        theirs += timer.run(10)
+        ours += our_bench(app, folder / "input.npy", 10)["times_ms"]
+    timer.ask(f"write {folder}/halide.raw")
+    expected = np.fromfile(folder / "halide.raw", dtype).reshape(shape)
+    actual = our_output(app, folder / "input.npy", folder / "ours.npy")
+    difference = np.abs(actual.astype(np.float64) - expected).max()
+    result = row(f"{app}: run", ours, theirs, LIMITS["run"])
+    same = "the same bits" if difference == 0 else f"largest difference {difference:g}"
+    print(f"{'':<28} {same}{'' if difference <= tolerance else '   WRONG'}")
+    return {**result, "difference": float(difference)}
+
+
+def bench_compile(halide, app, rounds):
+    tiny = f"random:0:[64,64,{APPS[app][1][2]}]"
+    ours, theirs = [], []
+    for _ in range(rounds):
+        theirs.append(halide.compile_ms(app))
+        ours.append(our_bench(app, tiny, 1)["compile_ms"])
+    return row(f"{app}: Func to code", ours, theirs, LIMITS["compile"])
+
+
+def our_link():
+    return [f"-L{SDK}/lib", "-lcalotype", f"-Wl,-rpath,{SDK}/lib"]
+
+
+def bench_first(halide, rounds):
+    sides = {}
+    for name, include, link in [("ours", SDK / "include", our_link()),
+                                ("halide", halide.include, halide.link)]:
+        sides[name] = WORK / f"first_{name}"
+        sh("c++", "-std=c++17", "-O1", "-w", f"-I{include}", HERE / "first_realize.cpp", "-o", sides[name],
+           *link)
+    times = {name: [] for name in sides}
+    for _ in range(rounds):
+        for name, program in sides.items():
+            times[name].append(float(sh(program, env=halide.env, preexec_fn=prefer)))
+    result = row("first realize", times["ours"], times["halide"], 1.0)
+    print(f"{'':<28} limit {FIRST_LIMIT_MS} ms")
+    return result
+
+
+def bench_source(halide, app, rounds):
+    ours, theirs = [], []
+    for _ in range(rounds):
+        for times, include in [(theirs, halide.include), (ours, SDK / "include")]:
+            start = time.perf_counter()
+            sh("c++", "-std=c++17", "-w", f"-I{include}", "-c", ROOT / "apps" / app / "algorithm.cpp",
+               "-o", "/dev/null", preexec_fn=prefer)
+            times.append((time.perf_counter() - start) * 1e3)
+    return row(f"{app}: generator source", ours, theirs, LIMITS["source"])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--only", choices=["run", "compile", "first", "source"])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", type=pathlib.Path)
+    arguments = parser.parse_args()
+    wanted = lambda what: arguments.only in (None, what)
+    WORK.mkdir(parents=True, exist_ok=True)
+    halide, rows = Halide(), []
+    print(f"Halide 21.0.0 from PyPI, target {halide.env['HL_TARGET']}")
+    for app in APPS:
+        if wanted("source"):
+            rows.append(bench_source(halide, app, min(arguments.rounds, 3)))
+        if wanted("run") or wanted("compile"):
+            halide.build_generator(app, our_schedule(app))
+        if wanted("compile"):
+            rows.append(bench_compile(halide, app, arguments.rounds))
+        if wanted("run"):
+            rows.append(bench_run(halide, app, arguments.rounds))
+    if wanted("first"):
+        rows.append(bench_first(halide, arguments.rounds))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(rows, indent=1))
+
+
+if __name__ == "__main__":
+    main()
