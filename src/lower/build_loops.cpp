@@ -1,0 +1,459 @@
+// From the loop tree to loops: walks the tree from the root, finds at each site the regions its Funcs must provide
+// (infer_bounds.h), names them by lets, and builds storage, loops and definitions below them.
+//
+// Pure stages whose blocks end in vectors are built twice where their extent is not known: blocks that shift inwards
+// where the extent allows, else loops that end early (stage_loops.h).
+// Sliding windows are decided here, while the loops between storage and computation are at hand: slide_window.h.
+#include <algorithm>
+
+#include "../analysis/linear.h"
+#include "../analysis/simplify.h"
+#include "../base/diagnostic.h"
+#include "infer_bounds.h"
+#include "passes.h"
+#include "slide_window.h"
+
+namespace calotype::lower {
+
+using analysis::Box;
+using analysis::Interval;
+using analysis::simplify;
+using schedule::LoopNode;
+using schedule::StageRef;
+using namespace ir;
+
+namespace {
+
+Expr c32(int64_t v) { return make_int(Int(32), v); }
+
+class LoopBuilder {
+ public:
+  explicit LoopBuilder(PassContext &cx)
+      : cx_(cx), program_(cx.program), state_(*cx.state), regions_(cx.program, *cx.state) {}
+
+  Stmt build() {
+    RegionFinder::Site site;
+    site.root = true;
+    std::unordered_map<Name, Box> given;
+    for (Name out : program_.outputs) {
+      const Function &f = *program_.find(out);
+      Box box;
+      std::string buffer = output_buffer(f);
+      for (int d = 0; d < f.dimensions(); d++) {
+        Expr min = make_var(buffer + ".min." + std::to_string(d));
+        Expr extent = make_var(buffer + ".extent." + std::to_string(d));
+        box.push_back({min, make_sub(make_add(min, extent), c32(1)), {}});
+      }
+      given[out] = box;
+    }
+    at_root_ = true;
+    return build_site(*cx_.tree, site, given);
+  }
+
+  static std::string output_buffer(const Function &f) { return f.types.size() > 1 ? f.name + ".0" : f.name.str(); }
+
+ private:
+  // A loop being inside of.
+  struct OpenLoop {
+    Name name;  // f.s0.xo
+    ForType kind;
+    Expr min, extent;
+    std::vector<Name> marks;  // high-water marks that start here
+  };
+  struct OpenStore {
+    size_t depth = 0;  // loops open when the storage began
+    Box bounds;        // symbols
+    int fold_dim = -1;
+    int64_t fold_factor = 0;
+  };
+  struct Let {
+    Name name;
+    Expr value;
+  };
+
+  // Builds everything at one site: lets of regions around storage, producers and the rest.
+  Stmt build_site(const LoopNode &parent, RegionFinder::Site site, const std::unordered_map<Name, Box> &given) {
+    std::vector<Let> lets;
+    std::unordered_map<Name, Name> marks;  // Func -> its high-water mark to advance after producing
+    std::unordered_map<Name, std::vector<std::unordered_map<Name, Expr>>> constant_max;
+    for (const auto &c : parent.children) site.below.push_back(c.get());
+    bool root = at_root_;
+    at_root_ = false;
+
+    site.on_produced_here = [&](const Function &f, FuncRegion &r) {
+      check_bounded(f, r);
+      auto store = stores_.find(f.name);
+      bool outer_store = store != stores_.end();
+      Slide slide;
+      if (outer_store) {
+        slide = plan_slide(f, r, store->second);
+        cx_.storage[f.name].slides = slide.report;
+      }
+      auto &maxes = constant_max[f.name];
+      maxes.assign(f.stages(), {});
+      for (int k = 0; k < f.stages(); k++) {
+        const Definition &d = f.definitions[k];
+        for (size_t i = 0; i < f.args.size(); i++) {
+          Name v = pure_arg(f, d, i);
+          if (v.empty()) continue;
+          Interval &range = r.stage_ranges[k][v];
+          bool slid = slide.dim == static_cast<int>(i);
+          if (outer_store) clamp_to_storage(range, store->second.bounds[i]);
+          define_range(f, k, v, range, slid ? &slide : nullptr, lets, maxes[k]);
+        }
+        for (const ReductionVariable &rv : d.rvars) {
+          define_range(f, k, rv.var, r.stage_ranges[k][rv.var], nullptr, lets, maxes[k]);
+        }
+      }
+      if (slide.dim >= 0) marks[f.name] = slide.mark;
+    };
+    RegionFinder::Result found = regions_.at(site, given);
+    if (root) {
+      cx_.input_regions = found.inputs;
+      for (Name out : program_.outputs) cx_.output_regions[out] = found.funcs.at(out).stored;
+    }
+    Stmt body = build_children(parent, site, found, marks, constant_max);
+    for (size_t i = lets.size(); i-- > 0;) body = make_let_stmt(lets[i].name, lets[i].value, body);
+    return body;
+  }
+
+  void check_bounded(const Function &f, const FuncRegion &r) {
+    for (size_t d = 0; d < r.required.size(); d++) {
+      const Interval &i = r.required[d];
+      if (i.bounded()) continue;
+      Diagnostic diag("B0101", f.loc, "the region of " + f.name + " that its readers need is unbounded in dimension " +
+                                          std::to_string(d) + " (" + f.args[d] + ")");
+      if (!i.unbounded_because.empty()) diag.why.push_back({i.unbounded_because, {}});
+      diag.help.push_back("clamp the index, or bound() the dimension");
+      raise(std::move(diag));
+    }
+  }
+
+  // Intersects what one iteration needs with what is stored: both contain the truth, so their intersection does.
+  void clamp_to_storage(Interval &range, const Interval &stored) {
+    if (!at_least(range.min, stored.min)) range.min = simplify(make_max(range.min, stored.min));
+    if (!at_least(stored.max, range.max)) range.max = simplify(make_min(range.max, stored.max));
+  }
+
+  // a >= b for all iterations of the open loops?
+  bool at_least(const Expr &a, const Expr &b) {
+    Expr diff = simplify(make_sub(expand(a), expand(b)));
+    int64_t low;
+    Scope<Interval> scope;
+    for (const OpenLoop &l : loops_) {
+      scope.push(l.name, {l.min, simplify(make_sub(make_add(l.min, l.extent), c32(1))), {}});
+    }
+    return analysis::constant_lower_bound(diff, scope, &low) && low >= 0;
+  }
+
+  // Emits the lets of one stage variable and turns `range` into the symbols.
+  void define_range(const Function &f, int stage, Name v, Interval &range, const Slide *slide, std::vector<Let> &lets,
+                    std::unordered_map<Name, Expr> &maxes) {
+    Name min_name = StageLoops::min_symbol(f.name, stage, v), max_name = StageLoops::max_symbol(f.name, stage, v);
+    meaning_[min_name] = range.min;
+    meaning_[max_name] = range.max;
+    Expr first = slide ? slide->first(range.min) : range.min;
+    lets.push_back({min_name, first});
+    Expr min = make_var(min_name);
+    int64_t difference;
+    if (!slide && analysis::constant_difference(range.max, range.min, &difference)) {
+      Expr max = simplify(make_add(min, c32(difference)));
+      maxes[v] = max;
+      range = {min, max, {}};
+    } else {
+      lets.push_back({max_name, range.max});
+      range = {min, make_var(max_name), {}};
+    }
+  }
+
+  // A region symbol in terms of open loops, through all symbols defined below the program's start; sliding left out.
+  Expr expand(const Expr &e) const {
+    Expr r = e;
+    for (int round = 0; round < 64; round++) {
+      Substitution map;
+      for (Name n : free_vars(r)) {
+        auto it = meaning_.find(n);
+        if (it != meaning_.end()) map[n] = it->second;
+      }
+      if (map.empty()) break;
+      r = simplify(substitute(map, r));
+    }
+    return r;
+  }
+
+  Slide plan_slide(const Function &f, const FuncRegion &r, OpenStore &store) {
+    SlideQuestion q;
+    q.func = &f;
+    for (const Interval &i : r.required) q.region.push_back({expand(i.min), expand(i.max), {}});
+    for (size_t i = store.depth; i < loops_.size(); i++) {
+      q.loops.push_back({loops_[i].name, loops_[i].kind, loops_[i].min, loops_[i].extent});
+    }
+    q.innermost_storage = state_.of(f.name).storage_order.empty() ? f.args[0] : state_.of(f.name).storage_order[0];
+    const schedule::StageState &st = state_.of(f.name).stages[0];
+    StageLoops loops(f, 0, st, TailMode::Shift, {});
+    for (Name a : f.args) q.rounding_slack.push_back(loops.rounding_slack(a));
+    Slide s = lower::plan_slide(q);
+    if (s.dim >= 0) {
+      loops_[store.depth + s.first_loop].marks.push_back(s.mark);
+      store.fold_dim = s.fold_factor > 0 ? s.dim : -1;
+      store.fold_factor = s.fold_factor;
+      cx_.storage[f.name].folds = s.fold_report;
+    }
+    return s;
+  }
+
+  Stmt build_children(const LoopNode &parent, const RegionFinder::Site &site, const RegionFinder::Result &found,
+                      const std::unordered_map<Name, Name> &marks,
+                      const std::unordered_map<Name, std::vector<std::unordered_map<Name, Expr>>> &constant_max) {
+    std::vector<Stmt> stmts;
+    for (const auto &child : parent.children) {
+      const LoopNode &n = *child;
+      bool unread = (n.kind == LoopNode::Kind::Produce || n.kind == LoopNode::Kind::Store) && !found.funcs.count(n.func);
+      switch (n.kind) {
+        case LoopNode::Kind::Store:
+          if (unread) {
+            stmts.push_back(build_children(n, site, found, marks, constant_max));
+          } else {
+            stmts.push_back(build_store(n, site, found, marks, constant_max));
+          }
+          break;
+        case LoopNode::Kind::Produce: {
+          if (unread) break;
+          stmts.push_back(make_producer(n.func, build_produce(n, constant_max.at(n.func))));
+          auto mark = marks.find(n.func);
+          if (mark != marks.end()) stmts.push_back(advance_mark(n.func, mark->second));
+          break;
+        }
+        case LoopNode::Kind::Loop: stmts.push_back(build_loop(n)); break;
+        case LoopNode::Kind::Compute: stmts.push_back(build_compute(n.members[0])); break;
+        case LoopNode::Kind::Root: break;
+      }
+    }
+    return make_block(stmts);
+  }
+
+  Stmt advance_mark(Name func, Name mark) {
+    const Function &f = *program_.find(func);
+    int dim = 0;
+    while (mark_name(func, f.args[dim]) != mark) dim++;
+    Expr last = make_var(StageLoops::max_symbol(func, 0, f.args[dim]));
+    Expr old = make_load(Int(32), mark, c32(0));
+    return make_store(mark, make_max(old, last), c32(0));
+  }
+
+  Stmt build_store(const LoopNode &n, const RegionFinder::Site &site, const RegionFinder::Result &found,
+                   const std::unordered_map<Name, Name> &marks,
+                   const std::unordered_map<Name, std::vector<std::unordered_map<Name, Expr>>> &constant_max) {
+    const Function &f = *program_.find(n.func);
+    const FuncRegion &r = found.funcs.at(n.func);
+    bool computed_here = constant_max.count(n.func) > 0;
+    std::vector<Let> lets;
+    Region bounds;
+    Box symbols;
+    for (int d = 0; d < f.dimensions(); d++) {
+      Expr extent = simplify(make_sub(make_add(r.stored[d].max, c32(1)), r.stored[d].min));
+      if (!r.stored[d].bounded()) check_bounded(f, {r.stored, {}, {}});
+      Name min_name = f.name + ".store." + f.args[d] + ".min", max_name = f.name + ".store." + f.args[d] + ".max";
+      lets.push_back({min_name, r.stored[d].min});
+      meaning_[min_name] = r.stored[d].min;
+      meaning_[max_name] = r.stored[d].max;
+      Expr min = make_var(min_name), max = make_var(max_name);
+      if (as_const_int(extent)) {
+        max = simplify(make_add(min, make_sub(extent, c32(1))));
+      } else {
+        lets.push_back({max_name, r.stored[d].max});
+        extent = make_max(make_sub(make_add(max, c32(1)), min), c32(0));
+      }
+      symbols.push_back({min, max, {}});
+      bounds.push_back({min, extent});
+    }
+    OpenStore open;
+    open.depth = loops_.size();
+    open.bounds = symbols;
+    if (!computed_here) stores_[n.func] = open;
+    Stmt body = build_children(n, site, found, marks, constant_max);
+    if (!computed_here) {
+      open = stores_[n.func];
+      stores_.erase(n.func);
+    }
+    if (open.fold_dim >= 0) {
+      Range &b = bounds[open.fold_dim];
+      b = {c32(0), c32(open.fold_factor)};
+      body = fold(body, n.func, open.fold_dim, open.fold_factor);
+    }
+    body = make_realize(n.func, f.types, state_.of(n.func).memory, bounds, {}, body);
+    for (size_t i = lets.size(); i-- > 0;) body = make_let_stmt(lets[i].name, lets[i].value, body);
+    return body;
+  }
+
+  // Every access to the folded dimension goes to its place in the ring.
+  static Stmt fold(const Stmt &s, Name func, int dim, int64_t factor) {
+    class Folder final : public IRMutator {
+     public:
+      Folder(Name f, int d, Expr n) : func_(f), dim_(d), factor_(std::move(n)) {}
+      using IRMutator::visit;
+      Expr visit(const Call *op) override {
+        Expr e = IRMutator::visit(op);
+        const Call *c = e.as<Call>();
+        if (c->call_type != CallType::Halide || c->name != func_) return e;
+        std::vector<Expr> args = c->args;
+        args[dim_] = make_mod(args[dim_], factor_);
+        return make_func_call(c->type, c->name, args, c->value_index, c->func);
+      }
+      Stmt visit(const Provide *op) override {
+        Stmt st = IRMutator::visit(op);
+        const Provide *p = st.as<Provide>();
+        if (p->name != func_) return st;
+        std::vector<Expr> args = p->args;
+        args[dim_] = make_mod(args[dim_], factor_);
+        return make_provide(p->name, p->values, args, p->predicate);
+      }
+
+     private:
+      Name func_;
+      int dim_;
+      Expr factor_;
+    };
+    return Folder(func, dim, c32(factor)).mutate(s);
+  }
+
+  Stmt build_produce(const LoopNode &n, const std::vector<std::unordered_map<Name, Expr>> &constant_max) {
+    const Function &f = *program_.find(n.func);
+    std::vector<Stmt> stmts;
+    for (const auto &child : n.children) {
+      const StageRef s = stage_of(*child);
+      const schedule::StageState &st = state_.of(f.name).stages[s.stage];
+      StageLoops shifted(f, s.stage, st, mode_, constant_max[s.stage]);
+      Expr fits = mode_ == TailMode::Shift ? shifted.fits() : Expr();
+      if (!fits.defined() || is_const_one(fits)) {
+        stmts.push_back(with_stage(s, shifted, *child));
+        continue;
+      }
+      StageLoops guarded(f, s.stage, st, TailMode::Guard, constant_max[s.stage]);
+      TailMode saved = mode_;
+      mode_ = TailMode::Guard;
+      Stmt small = with_stage(s, guarded, *child);
+      mode_ = saved;
+      if (is_const_zero(fits)) {
+        stmts.push_back(small);
+      } else {
+        Stmt large = with_stage(s, shifted, *child);
+        stmts.push_back(make_if(fits, large, small));
+      }
+    }
+    return make_block(stmts);
+  }
+
+  static StageRef stage_of(const LoopNode &n) {
+    if (n.kind == LoopNode::Kind::Loop || n.kind == LoopNode::Kind::Compute) return n.members[0];
+    for (const auto &c : n.children) {  // a stage without loops whose reader needs storage around it
+      if (c->kind != LoopNode::Kind::Produce) return stage_of(*c);
+    }
+    CALO_ASSERT(false, "a stage without a definition");
+    return {};
+  }
+
+  Stmt with_stage(const StageRef &s, const StageLoops &loops, const LoopNode &n) {
+    OpenStage open{s, &loops, {}};
+    stage_stack_.push_back(&open);
+    LoopNode holder;  // one child, borrowed
+    Stmt result;
+    if (n.kind == LoopNode::Kind::Loop) {
+      result = build_loop(n);
+    } else {
+      result = build_innermost(n);
+    }
+    stage_stack_.pop_back();
+    return result;
+  }
+
+  // A stage of no loops at all: its point may still be a site.
+  Stmt build_innermost(const LoopNode &n) {
+    LoopNode parent;
+    parent.children.push_back(std::unique_ptr<LoopNode>(const_cast<LoopNode *>(&n)));
+    Stmt s = build_site(parent, owner_site(), {});
+    parent.children[0].release();
+    return s;
+  }
+
+  RegionFinder::Site owner_site() {
+    OpenStage &open = *stage_stack_.back();
+    RegionFinder::Site site;
+    site.owner = open.stage;
+    for (Name v : open.loops->roots()) site.owner_ranges[v] = open.loops->range(v, open.fixed);
+    return site;
+  }
+
+  Stmt build_loop(const LoopNode &n) {
+    OpenStage &open = *stage_stack_.back();
+    Name var = n.loop.var;
+    OpenLoop loop{open.loops->loop_name(var), open.loops->loop_kind(var), open.loops->loop_min(var),
+                  open.loops->loop_extent(var), {}};
+    loops_.push_back(loop);
+    open.fixed.insert(var);
+    Stmt body = build_site(n, owner_site(), {});
+    open.fixed.erase(var);
+    loop = loops_.back();
+    loops_.pop_back();
+    Stmt s = make_for(loop.name, loop.min, loop.extent, loop.kind, body);
+    for (Name mark : loop.marks) {
+      Stmt init = make_store(mark, c32(kNoMark), c32(0));
+      s = make_allocate(mark, Int(32), MemoryType::Stack, {c32(1)}, {}, make_block(init, s));
+    }
+    return s;
+  }
+
+  Stmt build_compute(const StageRef &s) {
+    const Function &f = *program_.find(s.func);
+    const Definition &d = f.definitions[s.stage];
+    const StageLoops &loops = *stage_stack_.back()->loops;
+    Substitution map;
+    std::vector<Let> lets;
+    for (Name v : loops.roots()) {
+      Expr value = loops.value(v);
+      if (value.as<Variable>()) {
+        map[v] = value;
+      } else {
+        Name at = f.name + ".s" + std::to_string(s.stage) + "." + v.str() + ".at";
+        lets.push_back({at, value});
+        map[v] = make_var(at);
+      }
+    }
+    std::vector<Expr> values, args;
+    for (const Expr &e : d.values) values.push_back(substitute(map, e));
+    for (const Expr &e : d.args) args.push_back(substitute(map, e));
+    Stmt body = make_provide(f.name, values, args);
+    if (d.predicate.defined()) body = make_if(substitute(map, d.predicate), body);
+    Expr guard;
+    for (const Expr &g : loops.guards()) guard = guard.defined() ? make_and(guard, g) : g;
+    if (guard.defined()) body = make_if(make_likely(guard), body);
+    for (size_t i = lets.size(); i-- > 0;) body = make_let_stmt(lets[i].name, lets[i].value, body);
+    return body;
+  }
+
+  struct OpenStage {
+    StageRef stage;
+    const StageLoops *loops;
+    std::unordered_set<Name> fixed;
+  };
+
+  PassContext &cx_;
+  const Program &program_;
+  const schedule::ScheduleState &state_;
+  RegionFinder regions_;
+  bool at_root_ = false;
+  TailMode mode_ = TailMode::Shift;
+  std::vector<OpenLoop> loops_;
+  std::vector<OpenStage *> stage_stack_;
+  std::unordered_map<Name, OpenStore> stores_;      // storage around the current point whose Func is computed deeper
+  std::unordered_map<Name, Expr> meaning_;          // region symbols, sliding left out
+};
+
+}  // namespace
+
+Stmt build_loops(const Stmt &, PassContext &cx) {
+  cx.tree = schedule::build_loop_tree(cx.program, *cx.state);
+  return LoopBuilder(cx).build();
+}
+
+}  // namespace calotype::lower

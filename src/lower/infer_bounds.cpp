@@ -1,0 +1,187 @@
+// Required regions (see infer_bounds.h).
+#include "infer_bounds.h"
+
+#include <algorithm>
+
+#include "../analysis/linear.h"
+#include "../analysis/simplify.h"
+#include "../base/diagnostic.h"
+
+namespace calotype::lower {
+
+using analysis::Box;
+using analysis::Interval;
+using analysis::simplify;
+using ir::Name;
+using schedule::LoopNode;
+
+ir::Scope<Interval> scope_of(const VarRanges &ranges) {
+  ir::Scope<Interval> scope;
+  for (auto &[name, interval] : ranges) scope.push(name, interval);
+  return scope;
+}
+
+Name pure_arg(const ir::Function &f, const ir::Definition &d, size_t dim) {
+  const ir::Variable *v = d.args[dim].as<ir::Variable>();
+  return v && !v->param && v->name == f.args[dim] ? v->name : Name();
+}
+
+namespace {
+
+void collect(const LoopNode &n, bool direct, std::unordered_set<Name> &produced, std::unordered_set<Name> &here,
+             std::unordered_set<std::string> &stages) {
+  switch (n.kind) {
+    case LoopNode::Kind::Produce:
+      produced.insert(n.func);
+      if (direct) here.insert(n.func);
+      direct = false;
+      break;
+    case LoopNode::Kind::Compute:
+      stages.insert(n.members[0].func + "." + std::to_string(n.members[0].stage));
+      break;
+    case LoopNode::Kind::Loop: direct = false; break;
+    default: break;  // Store: its children belong to the same site
+  }
+  for (const auto &c : n.children) collect(*c, direct, produced, here, stages);
+}
+
+Interval simplified(const Interval &i) {
+  Interval r = i;
+  if (r.min.defined()) r.min = simplify(r.min);
+  if (r.max.defined()) r.max = r.max.same_as(i.min) ? r.min : simplify(r.max);
+  return r;
+}
+
+void merge_into(std::unordered_map<Name, Box> &into, Name name, const Box &box) {
+  auto it = into.find(name);
+  if (it == into.end()) {
+    into[name] = box;
+  } else {
+    analysis::merge(it->second, box);
+    for (Interval &i : it->second) i = simplified(i);
+  }
+}
+
+}  // namespace
+
+void RegionFinder::add_reads(const ir::Function &f, int stage, const VarRanges &ranges,
+                             std::unordered_map<Name, Box> &into) const {
+  const ir::Definition &d = f.definitions[stage];
+  ir::Scope<Interval> scope = scope_of(ranges);
+  auto reads = [&](const Expr &e) {
+    if (!e.defined()) return;
+    for (auto &[name, box] : analysis::regions_read(e, scope)) merge_into(into, name, box);
+  };
+  for (const Expr &e : d.args) reads(e);
+  for (const Expr &e : d.values) reads(e);
+  for (const ir::ReductionVariable &r : d.rvars) {
+    reads(r.min);
+    reads(r.extent);
+  }
+  reads(d.predicate);
+}
+
+// bound() fixes a range, align_bounds() widens it.
+void RegionFinder::apply_bounds(const ir::Function &f, Box &box) const {
+  auto one = ir::make_int(Int(32), 1);
+  for (const schedule::Bound &b : state_.of(f.name).bounds) {
+    size_t d = std::find(f.args.begin(), f.args.end(), b.var) - f.args.begin();
+    if (d >= box.size()) continue;
+    Interval &i = box[d];
+    if (b.extent.defined()) {
+      if (b.min.defined()) i.min = b.min;
+      i.max = simplify(ir::make_sub(ir::make_add(i.min, b.extent), one));
+    }
+    if (b.modulus.defined()) {
+      Expr m = b.modulus;
+      if (!b.align_extent_only) {
+        Expr r = b.remainder.defined() ? b.remainder : ir::make_int(Int(32), 0);
+        i.min = simplify(ir::make_add(ir::make_mul(ir::make_div(ir::make_sub(i.min, r), m), m), r));
+      }
+      Expr e = ir::make_add(ir::make_sub(i.max, i.min), m);  // extent - 1 + m: rounds up
+      i.max = simplify(ir::make_sub(ir::make_add(i.min, ir::make_mul(ir::make_div(e, m), m)), one));
+    }
+  }
+}
+
+FuncRegion RegionFinder::region_of(const ir::Function &f, const Box &required) const {
+  FuncRegion r;
+  r.required = required;
+  apply_bounds(f, r.required);
+  r.stage_ranges.resize(f.stages());
+  r.stored = r.required;
+  Box needed = r.required;  // of the values that stage k must leave: what readers and later stages read
+  for (int k = f.stages() - 1; k >= 0; k--) {
+    const ir::Definition &d = f.definitions[k];
+    VarRanges &ranges = r.stage_ranges[k];
+    for (size_t i = 0; i < f.args.size(); i++) {
+      Name v = pure_arg(f, d, i);
+      if (!v.empty()) ranges[v] = needed[i];
+    }
+    for (const ir::ReductionVariable &rv : d.rvars) {
+      Expr last = simplify(ir::make_sub(ir::make_add(rv.min, rv.extent), ir::make_int(Int(32), 1)));
+      ranges[rv.var] = Interval{simplify(rv.min), last, {}};
+    }
+    if (k == 0) {
+      analysis::merge(r.stored, needed);
+      break;
+    }
+    ir::Scope<Interval> scope = scope_of(ranges);
+    Box written(f.args.size());
+    for (size_t i = 0; i < f.args.size(); i++) written[i] = analysis::bounds_of_expr(d.args[i], scope);
+    analysis::merge(r.stored, written);
+    std::unordered_map<Name, Box> reads;
+    add_reads(f, k, ranges, reads);
+    auto self = reads.find(f.name);
+    if (self != reads.end()) analysis::merge(needed, self->second);
+    for (Interval &i : needed) i = simplified(i);
+  }
+  for (Interval &i : r.stored) i = simplified(i);
+  return r;
+}
+
+RegionFinder::Result RegionFinder::at(const Site &site, const std::unordered_map<Name, Box> &given) const {
+  std::unordered_set<Name> produced, here;
+  std::unordered_set<std::string> stages;
+  for (const LoopNode *n : site.below) collect(*n, true, produced, here, stages);
+
+  Result result;
+  std::unordered_map<Name, Box> reads = given;
+  if (!site.root && stages.count(site.owner.func + "." + std::to_string(site.owner.stage))) {
+    const ir::Function &owner = *program_.find(site.owner.func);
+    add_reads(owner, site.owner.stage, site.owner_ranges, reads);
+  }
+  for (size_t i = program_.funcs.size(); i-- > 0;) {
+    const ir::Function &f = program_.funcs[i];
+    if (!produced.count(f.name)) continue;
+    auto it = reads.find(f.name);
+    if (it == reads.end()) continue;  // nothing below reads it
+    FuncRegion region = region_of(f, it->second);
+    if (here.count(f.name) && site.on_produced_here) site.on_produced_here(f, region);
+    for (int k = 0; k < f.stages(); k++) {
+      VarRanges ranges = region.stage_ranges[k];
+      if (k == 0) {  // rounding tails compute, and so read, more
+        StageLoops loops(f, k, state_.of(f.name).stages[k], TailMode::Shift, {});
+        for (auto &[v, interval] : ranges) {
+          Expr slack = loops.rounding_slack(v);
+          if (!ir::is_const_zero(slack)) interval.max = simplify(ir::make_add(interval.max, slack));
+        }
+        for (size_t d = 0; d < f.args.size(); d++) {
+          Expr slack = loops.rounding_slack(f.args[d]);
+          if (!ir::is_const_zero(slack)) {
+            region.stored[d].max = simplify(ir::make_max(
+                region.stored[d].max, ir::make_add(region.stage_ranges[0].at(f.args[d]).max, slack)));
+          }
+        }
+      }
+      add_reads(f, k, ranges, reads);
+    }
+    result.funcs[f.name] = std::move(region);
+  }
+  for (auto &[name, box] : reads) {
+    if (!program_.find(name)) result.inputs[name] = box;
+  }
+  return result;
+}
+
+}  // namespace calotype::lower

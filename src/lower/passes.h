@@ -1,0 +1,71 @@
+// All lowering passes in running order, each with its contract. The table that runs them: pipeline.cpp.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <memory>
+
+#include "../analysis/interval.h"
+#include "../base/target.h"
+#include "../ir/function.h"
+#include "../schedule/loop_nest.h"
+#include "../schedule/loop_state.h"
+#include "lowered.h"
+
+namespace calotype::lower {
+
+/// What lowering decided about one Func's storage, for `calo explain`.
+struct StorageReport {
+  std::string slides;  ///< "over y in output.yi", or why not
+  std::string folds;   ///< "y to 4", or why not
+};
+
+/// Everything passes share. A pass that learns something for later puts it into a field here or into the IR.
+struct PassContext {
+  const ir::Program *algorithm = nullptr;  ///< as written
+  ir::Program program;                     ///< inlined Funcs substituted away
+  const schedule::ScheduleState *state = nullptr;
+  Target target;
+  std::unique_ptr<schedule::LoopNode> tree;
+  std::vector<LoweredArgument> args;
+  std::vector<ir::ParameterRef> embedded;
+  std::unordered_map<ir::Name, analysis::Box> input_regions;   ///< gives: build_loops
+  std::unordered_map<ir::Name, analysis::Box> output_regions;  ///< what stages of outputs touch
+  std::unordered_map<ir::Name, StorageReport> storage;
+};
+
+/// Builds loops, storage and their bounds from the loop tree: For, Realize, Provide, ProducerConsumer, with lets for every
+/// region. Slides windows and folds storage on the way, where the loops between storage and computation are known.
+/// gives  unique names on each path; every region bounded       tests test/unit/lower/build_loops_test.cpp
+ir::Stmt build_loops(const ir::Stmt &ignored, PassContext &cx);
+
+/// Wraps the program in checks of its arguments, and in the answer to bounds queries.
+/// needs  input_regions, output_regions                          tests test/unit/lower/check_buffers_test.cpp
+ir::Stmt check_buffers(const ir::Stmt &s, PassContext &cx);
+
+/// Replaces loops of kind Unrolled by copies of their bodies.
+/// needs  constant extents (legality)                            again no change
+ir::Stmt unroll_loops(const ir::Stmt &s, PassContext &cx);
+
+/// Provide, Realize and Func calls become Store, Allocate and Load: one allocation per Tuple element.
+/// gives  flat_storage                                           again no change
+ir::Stmt flatten_storage(const ir::Stmt &s, PassContext &cx);
+
+/// Replaces loops of kind Vectorized by vector operations; conditions on lanes become predicates.
+/// needs  flat_storage, constant extents                         gives no_vector_loops
+ir::Stmt vectorize_loops(const ir::Stmt &s, PassContext &cx);
+
+/// Cuts loops into prologue, steady state and epilogue so that `likely` conditions are decided in the steady state.
+/// order  after vectorize_loops (conditions then speak of whole vectors)
+ir::Stmt partition_loops(const ir::Stmt &s, PassContext &cx);
+
+/// Expands math and compound integer intrinsics; drops markers.  order last: analyses know the compact forms
+ir::Stmt expand_math(const ir::Stmt &s, PassContext &cx);
+
+/// analysis/simplify on the whole program.
+ir::Stmt simplify_program(const ir::Stmt &s, PassContext &cx);
+
+}  // namespace calotype::lower

@@ -1,0 +1,285 @@
+// Loop arithmetic of a stage (see stage_loops.h).
+#include "stage_loops.h"
+
+#include <algorithm>
+
+#include "../analysis/simplify.h"
+#include "../base/diagnostic.h"
+#include "../ir/visit.h"
+
+namespace calotype::lower {
+
+using analysis::Interval;
+using analysis::simplify;
+using ir::Name;
+using namespace ir;  // makers
+
+namespace {
+std::string prefix(Name func, int stage) { return func + ".s" + std::to_string(stage) + "."; }
+Expr sum(const Expr &a, const Expr &b) { return simplify(make_add(a, b)); }
+Expr sub(const Expr &a, const Expr &b) { return simplify(make_sub(a, b)); }
+}  // namespace
+
+Name StageLoops::min_symbol(Name func, int stage, Name var) { return prefix(func, stage) + var.str() + ".min"; }
+Name StageLoops::max_symbol(Name func, int stage, Name var) { return prefix(func, stage) + var.str() + ".max"; }
+Name StageLoops::loop_name(Name var) const { return prefix(func_, stage_) + var.str(); }
+
+StageLoops::StageLoops(const ir::Function &f, int stage, const schedule::StageState &state, TailMode mode,
+                       const std::unordered_map<Name, Expr> &max_is)
+    : func_(f.name), stage_(stage) {
+  auto add_root = [&](Name v) {
+    int id = add(v);
+    vars_[id].min = make_var(min_symbol(func_, stage_, v));
+    auto it = max_is.find(v);
+    vars_[id].max = it != max_is.end() ? it->second : make_var(max_symbol(func_, stage_, v));
+    root_ids_[v] = id;
+    roots_.push_back(v);
+  };
+  const Definition &d = f.definitions[stage];
+  for (size_t i = 0; i < f.args.size(); i++) {
+    const Variable *v = d.args[i].as<Variable>();
+    if (v && !v->param && v->name == f.args[i]) add_root(v->name);
+  }
+  for (const ReductionVariable &r : d.rvars) add_root(r.var);
+  apply_relations(state, stage == 0, mode);
+}
+
+int StageLoops::add(Name name) {
+  vars_.emplace_back();
+  vars_.back().name = name;
+  current_[name] = static_cast<int>(vars_.size()) - 1;
+  return current_[name];
+}
+
+Expr StageLoops::extent(const Var &v) const { return sum(sub(v.max, v.min), make_int(Int(32), 1)); }
+
+void StageLoops::apply_relations(const schedule::StageState &state, bool pure, TailMode mode) {
+  using Kind = schedule::Relation::Kind;
+  // Shape first: tails need to know which loops a variable ends up in.
+  std::vector<std::pair<const schedule::Relation *, int>> order;  // relation, id of its old (split, rename) or fused
+  for (const schedule::Relation &r : state.relations) {
+    if (r.kind == Kind::Split) {
+      int old = current_.at(r.old);
+      current_.erase(r.old);
+      int outer = add(r.outer), inner = add(r.inner);
+      vars_[old].how = Var::IsSplit;
+      vars_[old].a = outer;
+      vars_[old].b = inner;
+      vars_[old].factor = simplify(r.factor);
+      order.emplace_back(&r, old);
+    } else if (r.kind == Kind::Fuse) {
+      int inner = current_.at(r.inner), outer = current_.at(r.outer);
+      current_.erase(r.inner);
+      current_.erase(r.outer);
+      int fused = add(r.old);
+      vars_[inner].how = Var::IsFuseInner;
+      vars_[outer].how = Var::IsFuseOuter;
+      vars_[inner].a = vars_[outer].a = fused;
+      vars_[inner].b = outer;
+      vars_[outer].b = inner;
+      order.emplace_back(&r, inner);
+    } else {
+      int old = current_.at(r.old);
+      current_.erase(r.old);
+      int renamed = add(r.outer);
+      vars_[old].how = Var::IsRenamed;
+      vars_[old].a = renamed;
+      order.emplace_back(&r, old);
+    }
+  }
+  for (size_t i = 0; i < state.loops.size(); i++) {
+    int id = current_.at(state.loops[i].var);
+    loop_position_[id] = static_cast<int>(i);
+    loop_kind_[id] = state.loops[i].kind;
+  }
+  // Then ranges, in the same order: each depends only on earlier ones.
+  for (auto &[r, id] : order) {
+    Var &old = vars_[id];
+    Expr zero = make_int(Int(32), 0), one = make_int(Int(32), 1);
+    if (r->kind == Kind::Split) {
+      old.tail = choose_tail(*r, old, pure, mode);
+      Var &outer = vars_[old.a], &inner = vars_[old.b];
+      outer.min = inner.min = zero;
+      outer.max = simplify(make_div(sub(old.max, old.min), old.factor));
+      inner.max = sub(old.factor, one);
+      if (old.tail == Tail::Dynamic) {
+        Expr left = make_sub(old.max, make_add(old.min, make_mul(value_of(old.a), old.factor)));
+        inner.max = simplify(make_min(left, inner.max));
+      }
+    } else if (r->kind == Kind::Fuse) {
+      Var &outer = vars_[old.b], &fused = vars_[old.a];
+      fused.min = zero;
+      Expr e_in = simplify(make_max(extent(old), zero));
+      old.factor = outer.factor = e_in;
+      fused.max = sub(make_mul(extent(outer), e_in), one);
+    } else {
+      vars_[old.a].min = old.min;
+      vars_[old.a].max = old.max;
+    }
+  }
+}
+
+// Whether `e` can be asked before the stage's loops start.
+bool StageLoops::evaluable_outside(const Expr &e) const {
+  std::unordered_set<Name> loops;
+  for (auto &[id, pos] : loop_position_) loops.insert(loop_name(vars_[id].name));
+  return !uses_any_var(e, loops);
+}
+
+StageLoops::Tail StageLoops::choose_tail(const schedule::Relation &r, const Var &old, bool pure, TailMode mode) {
+  Expr e = extent(old);
+  const int64_t *ce = as_const_int(e), *cf = as_const_int(old.factor);
+  if (ce && cf && *cf > 0 && *ce % *cf == 0) return Tail::None;
+
+  std::vector<int> in, out;
+  loops_of(old.b, in);
+  loops_of(old.a, out);
+  auto fixed_length = [&](int id) {
+    auto k = loop_kind_.find(id);
+    return k != loop_kind_.end() && (k->second == ForType::Vectorized || k->second == ForType::Unrolled);
+  };
+  bool in_vector = false;  // the inner part ends in a loop of fixed length
+  for (auto &[id, pos] : loop_position_) {
+    in_vector |= std::find(in.begin(), in.end(), pos) != in.end() && fixed_length(id);
+  }
+  if (pure && !r.exact) {
+    bool shift = r.tail == TailStrategy::ShiftInwards || r.tail == TailStrategy::ShiftInwardsAndBlend;
+    if (r.tail == TailStrategy::RoundUp || r.tail == TailStrategy::RoundUpAndBlend) return Tail::Round;
+    if (shift || r.tail == TailStrategy::Auto) {
+      if (mode == TailMode::Guard) {
+        for (auto &[id, pos] : loop_position_) {
+          if (std::find(in.begin(), in.end(), pos) != in.end() && fixed_length(id)) loop_kind_[id] = ForType::Serial;
+        }
+      } else if ((shift || in_vector) && evaluable_outside(e)) {
+        return Tail::Shift;
+      }
+    }
+  }
+  // The inner loops can simply end early if every loop of the outer part is outside of them, and if the inner part is
+  // not itself a loop of fixed length.
+  bool outside = *std::max_element(in.begin(), in.end()) < *std::min_element(out.begin(), out.end());
+  return outside && !fixed_length(old.b) ? Tail::Dynamic : Tail::Guard;
+}
+
+void StageLoops::loops_of(int id, std::vector<int> &positions) const {
+  const Var &v = vars_[id];
+  switch (v.how) {
+    case Var::IsLoop: positions.push_back(loop_position_.at(id)); break;
+    case Var::IsSplit:
+      loops_of(v.a, positions);
+      loops_of(v.b, positions);
+      break;
+    default: loops_of(v.a, positions); break;
+  }
+}
+
+Expr StageLoops::base(const Var &v, const Expr &outer) const {
+  Expr offset = make_mul(outer, v.factor);
+  if (v.tail == Tail::Shift) offset = make_min(offset, make_sub(extent(v), v.factor));
+  return make_add(offset, v.min);
+}
+
+Expr StageLoops::value_of(int id) const {
+  const Var &v = vars_[id];
+  switch (v.how) {
+    case Var::IsLoop: return make_var(loop_name(v.name));
+    case Var::IsSplit: return simplify(make_add(base(v, value_of(v.a)), value_of(v.b)));
+    case Var::IsFuseInner: return simplify(make_add(make_mod(value_of(v.a), v.factor), v.min));
+    case Var::IsFuseOuter: return simplify(make_add(make_div(value_of(v.a), v.factor), v.min));
+    case Var::IsRenamed: return value_of(v.a);
+  }
+  return {};
+}
+
+Expr StageLoops::value(Name root) const { return value_of(root_ids_.at(root)); }
+Expr StageLoops::loop_min(Name loop) const { return vars_[current_.at(loop)].min; }
+ForType StageLoops::loop_kind(Name loop) const { return loop_kind_.at(current_.at(loop)); }
+Expr StageLoops::loop_extent(Name loop) const { return extent(vars_[current_.at(loop)]); }
+
+bool StageLoops::is_full(int id, const std::unordered_set<Name> &fixed) const {
+  std::vector<int> positions;
+  loops_of(id, positions);
+  for (auto &[loop, pos] : loop_position_) {
+    if (std::find(positions.begin(), positions.end(), pos) != positions.end() && fixed.count(vars_[loop].name)) return false;
+  }
+  return true;
+}
+
+// The largest value that the loops of `id` reach, rounding tails included.
+Expr StageLoops::touched_max(int id) const {
+  const Var &v = vars_[id];
+  if (v.how == Var::IsRenamed) return touched_max(v.a);
+  if (v.how != Var::IsSplit) return v.max;
+  if (v.tail != Tail::Round) return v.max;
+  return simplify(make_add(base(v, touched_max(v.a)), touched_max(v.b)));
+}
+
+Interval StageLoops::range_of(int id, const std::unordered_set<Name> &fixed) const {
+  const Var &v = vars_[id];
+  if (v.how == Var::IsRenamed) return range_of(v.a, fixed);
+  if (is_full(id, fixed)) return {v.min, touched_max(id), {}};
+  switch (v.how) {
+    case Var::IsLoop: return Interval::point(make_var(loop_name(v.name)));
+    case Var::IsSplit: {
+      Interval o = range_of(v.a, fixed), i = range_of(v.b, fixed);
+      if (is_full(v.b, fixed) && v.tail == Tail::Dynamic) i = {make_int(Int(32), 0), sum(v.factor, make_int(Int(32), -1)), {}};
+      if (o.is_point() && i.is_point()) return Interval::point(value_of(id));
+      Interval r{simplify(make_add(base(v, o.min), i.min)), make_add(base(v, o.max), i.max), {}};
+      if (v.tail == Tail::Guard || v.tail == Tail::Dynamic) r.max = make_min(r.max, v.max);
+      r.max = simplify(r.max);
+      return r;
+    }
+    case Var::IsFuseInner:
+    case Var::IsFuseOuter: {
+      Interval f = range_of(v.a, fixed);
+      if (f.is_point()) return Interval::point(value_of(id));
+      if (v.how == Var::IsFuseInner) return {v.min, v.max, {}};
+      return {simplify(make_add(make_div(f.min, v.factor), v.min)), simplify(make_add(make_div(f.max, v.factor), v.min)), {}};
+    }
+    case Var::IsRenamed: break;
+  }
+  return {};
+}
+
+Interval StageLoops::range(Name root, const std::unordered_set<Name> &fixed) const {
+  return range_of(root_ids_.at(root), fixed);
+}
+
+std::vector<Expr> StageLoops::guards() const {
+  std::vector<Expr> result;
+  for (size_t id = 0; id < vars_.size(); id++) {
+    const Var &v = vars_[id];
+    if (v.how == Var::IsSplit && v.tail == Tail::Guard) result.push_back(make_le(value_of(static_cast<int>(id)), v.max));
+  }
+  return result;
+}
+
+Expr StageLoops::fits() const {
+  Expr all;
+  for (const Var &v : vars_) {
+    if (v.how != Var::IsSplit || v.tail != Tail::Shift) continue;
+    Expr c = simplify(make_ge(extent(v), v.factor));
+    all = all.defined() ? make_and(all, c) : c;
+  }
+  return all;
+}
+
+Expr StageLoops::rounding_slack(Name root) const {
+  // Every rounding split below the root adds less than the product of all factors below it.
+  Expr slack = make_int(Int(32), 0);
+  std::vector<std::pair<int, Expr>> work{{root_ids_.at(root), make_int(Int(32), 1)}};
+  while (!work.empty()) {
+    auto [id, scale] = work.back();
+    work.pop_back();
+    const Var &v = vars_[id];
+    if (v.how == Var::IsRenamed) work.push_back({v.a, scale});
+    if (v.how != Var::IsSplit) continue;
+    Expr unit = make_mul(v.factor, scale);
+    if (v.tail == Tail::Round) slack = make_add(slack, make_sub(unit, make_int(Int(32), 1)));
+    work.push_back({v.a, unit});
+    work.push_back({v.b, scale});
+  }
+  return simplify(slack);
+}
+
+}  // namespace calotype::lower
