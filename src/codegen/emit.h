@@ -1,0 +1,217 @@
+// Turns one lowered function into LLVM IR. Internal: llvm.cpp holds functions and statements, expr.cpp expressions,
+// memory.cpp loads and stores.
+//
+// Scalars and vectors become SSA values directly; the only memory is the Funcs' storage. Int32 arithmetic inside an
+// index is carried out in 64 bits, where it cannot overflow, so addresses are linear in 64-bit loop counters. An error
+// leaves through a chain of blocks that free the heap allocations alive at that point.
+#pragma once
+
+#include "../ir/visit.h"
+#include "../lower/lowered.h"
+#include "externs.h"
+#include "ops.h"
+
+#include <llvm/IR/Module.h>
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+
+namespace calotype::codegen {
+
+/// What the module defines besides the function itself.
+enum class Interface {
+  Jit,     ///< int NAME(void *context, const void *const *args): args as JitFunction::call's
+  Object,  ///< int NAME(arguments as declared) and int NAME_argv(void **args)
+};
+
+class Emitter {
+ public:
+  Emitter(llvm::Module &module, const Target &target, Interface interface);
+  void function(const lower::LoweredFunction &f);
+
+ private:
+  /// A name in scope. depth: how many loops must run for the value to change (0: none).
+  struct Symbol {
+    Value *value = nullptr;
+    Value *wide = nullptr;  ///< the same in 64 bits, for Int32 loop variables
+    int depth = 0;
+    Type type;
+    ir::Name storage;  ///< of a host pointer: which memory it is
+  };
+  struct Cached {
+    Value *value;
+    int depth;
+    Expr keep;  ///< the node stays alive while its address is a key
+  };
+  /// A heap allocation to free on the way out, innermost last.
+  struct Cleanup {
+    Value *pointer;
+    llvm::BasicBlock *block = nullptr;
+    llvm::PHINode *code = nullptr;
+  };
+  /// State of the LLVM function being filled; parallel bodies nest.
+  struct Frame {
+    llvm::Function *function = nullptr;
+    Value *context = nullptr;
+    llvm::BasicBlock *entry = nullptr;
+    std::vector<Cleanup> cleanups;  ///< [0] is the plain return
+    int64_t stack_bytes = 0;
+    int loops = 0;
+  };
+  /// An index of the form base + stride * lane.
+  struct Linear {
+    Expr base, stride;  ///< scalars
+    int lanes;
+  };
+  struct Term {
+    Value *value;
+    int depth;
+  };
+
+  /// Forgets, when it ends, the values cached since it began; `fresh`: hides the earlier ones meanwhile.
+  class CacheScope {
+   public:
+    CacheScope(Emitter &e, bool fresh);
+    ~CacheScope();
+
+   private:
+    Emitter &e_;
+    bool fresh_;
+    size_t mark_;
+    std::unordered_map<uintptr_t, Cached> outer_;
+    std::vector<uintptr_t> outer_log_;
+  };
+
+  // Functions and statements: llvm.cpp.
+  llvm::Function *start_function(const std::string &name, const std::vector<llvm::Type *> &params, bool internal);
+  void bind_arguments(const lower::LoweredFunction &f, Value *args);
+  void add_wrappers(const lower::LoweredFunction &f, llvm::Function *body);
+  void add_scopes(const ir::Stmt &body);
+  void finish_function();
+  void stmt(const ir::Stmt &s);
+  void assertion(const ir::AssertStmt *op);
+  void loop(const ir::For *op);
+  void loop_body(const ir::For *op, Value *i);
+  void parallel_loop(const ir::For *op, Value *min, Value *extent);
+  void allocate(const ir::Allocate *op);
+  Value *heap_allocation(const ir::Allocate *op);
+  void branch_stmt(const ir::IfThenElse *op);
+  void set_buffer(const ir::Call *op);
+  /// Leaves the function with `code` when the builder's position is reached; the position is unusable afterwards.
+  void fail(Value *code);
+  llvm::BasicBlock *exit_block(size_t depth);
+  void pop_cleanup();
+  llvm::BasicBlock *new_block(const char *name);
+  Value *call_extern(const ExternFunction &f, const std::vector<Value *> &args);
+  Value *error_call(const ir::Call *op);
+
+  // Expressions: expr.cpp.
+  Value *expr(const Expr &e);
+  Value *compute(const Expr &e);
+  /// Evaluates by `f` unless `e` has been in this statement. `variant` tells kinds of evaluation apart.
+  template <typename F>
+  Value *cached(const Expr &e, int variant, F f);
+  void forget_values();
+  Value *variable(const ir::Variable *op);
+  Value *binary(const Expr &e);
+  Value *select(const ir::Select *op);
+  Value *ramp(const ir::Ramp *op);
+  Value *let(const ir::Let *op);
+  Value *call(const ir::Call *op);
+  Value *extern_call(const ir::Call *op);
+  Value *buffer_field(const ir::Call *op);
+  Value *guarded(const ir::Call *op);
+  Value *shuffle(const ir::Shuffle *op);
+  Value *string_const(const std::string &text);
+  /// An Int(32) or Int(64) scalar in 64 bits; Int(32) arithmetic is widened to the leaves.
+  Value *wide(const Expr &e);
+  Value *wide_sum(const Expr &e);
+  Value *condition(const Expr &e);  ///< a scalar bool
+  Value *any_lane(Value *mask);
+
+  // Memory: memory.cpp.
+  Value *load(const ir::Load *op);
+  Value *load_lanes(const ir::Name &name, Type t, const Expr &index, Value *mask);
+  void store(const ir::Store *op);
+  void store_lanes(const ir::Name &name, Type t, Value *value, const Expr &index, Value *mask);
+  std::optional<Linear> linear(const Expr &index);
+  void terms(const Expr &e, int64_t scale, std::vector<Term> *out, int64_t *constant);
+  Value *address(const ir::Name &name, Type element, const Expr &scalar_index);
+  Value *offset(Type element, Value *pointer, Value *elements);
+  Value *host(const ir::Name &name);
+  Value *strided_load(const ir::Name &name, Type t, const Linear &at, int stride);
+  std::vector<Value *> lane_addresses(const ir::Name &name, Type element, const Expr &index);
+  Value *load_at(const ir::Name &name, Type t, Value *pointer);
+  void store_at(const ir::Name &name, Type t, Value *value, Value *pointer);
+  Value *masked_load(const ir::Name &name, Type t, Value *pointer, Value *mask);
+  void masked_store(const ir::Name &name, Type t, Value *value, Value *pointer, Value *mask);
+  bool masks_are_cheap(Type t) const;
+  void annotate(Value *access, const ir::Name &name);
+  Value *from_memory(Type t, Value *v);
+  Value *to_memory(Type t, Value *v);
+  /// Runs `then` only where `cond` holds; the result is zero of type `t` otherwise (no result if t is null).
+  template <typename F>
+  Value *when(Value *cond, llvm::Type *t, F then);
+
+  llvm::Module &module_;
+  llvm::LLVMContext &cx_;
+  const Target &target_;
+  Interface interface_;
+  llvm::IRBuilder<> b_;
+  Ops ops_;
+  std::string pipeline_;
+  Frame frame_;
+  ir::Scope<Symbol> symbols_;
+  std::unordered_map<uintptr_t, Cached> cache_;  ///< by node address + variant
+  std::vector<uintptr_t> cache_log_;
+  int depth_ = 0;          ///< depth of what was evaluated since it was last reset
+  bool in_index_ = false;  ///< inside a load's or store's index: no overflow
+  Value *mask_ = nullptr;  ///< lanes of an enclosing vector if_then_else that are evaluated
+  std::unordered_map<ir::Name, std::pair<llvm::MDNode *, llvm::MDNode *>> scopes_;  ///< alias.scope, noalias
+  std::unordered_map<std::string, Value *> strings_;
+  int bodies_ = 0;
+};
+
+template <typename F>
+Value *Emitter::cached(const Expr &e, int variant, F f) {
+  bool shared = e.get()->ref_count() > 1 && e.kind() > ir::NodeKind::StringImm && e.kind() != ir::NodeKind::Variable;
+  if (!shared) return f();
+  uintptr_t key = reinterpret_cast<uintptr_t>(e.get()) + static_cast<uintptr_t>(variant);
+  auto it = cache_.find(key);
+  if (it != cache_.end()) {
+    depth_ = std::max(depth_, it->second.depth);
+    return it->second.value;
+  }
+  int before = depth_;
+  depth_ = 0;
+  Value *v = f();
+  const auto *c = e.as<ir::Call>();
+  bool effect = c && (c->call_type == ir::CallType::Extern || c->call_type == ir::CallType::Intrinsic);
+  if (!effect && cache_.insert({key, {v, depth_, e}}).second) cache_log_.push_back(key);
+  depth_ = std::max(depth_, before);
+  return v;
+}
+
+template <typename F>
+Value *Emitter::when(Value *cond, llvm::Type *t, F then) {
+  llvm::BasicBlock *before = b_.GetInsertBlock();
+  llvm::BasicBlock *run = new_block("then"), *after = new_block("after");
+  b_.CreateCondBr(cond, run, after);
+  b_.SetInsertPoint(run);
+  Value *result = nullptr;
+  {
+    CacheScope scope(*this, false);
+    result = then();
+  }
+  llvm::BasicBlock *from = b_.GetInsertBlock();
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
+  if (!t) return nullptr;
+  llvm::PHINode *phi = b_.CreatePHI(t, 2);
+  phi->addIncoming(result, from);
+  phi->addIncoming(llvm::Constant::getNullValue(t), before);
+  return phi;
+}
+
+}  // namespace calotype::codegen

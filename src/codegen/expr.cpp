@@ -1,0 +1,386 @@
+// Expressions of the Emitter: see emit.h.
+//
+// A node that several expressions share is evaluated once per statement (cache_): values made in a conditional block
+// leave the cache when the block ends.
+#include "emit.h"
+
+#include "../base/diagnostic.h"
+#include "../runtime/HalideRuntime.h"
+
+#include <cstddef>
+
+namespace calotype::codegen {
+
+using ir::NodeKind;
+using IntrinsicOp = ir::Intrinsic;
+
+namespace {
+[[noreturn]] void no_code_for(const std::string &what) { raise(Diagnostic("T0103", {}, "no code for " + what)); }
+}  // namespace
+
+Emitter::CacheScope::CacheScope(Emitter &e, bool fresh) : e_(e), fresh_(fresh), mark_(e.cache_log_.size()) {
+  if (!fresh_) return;
+  outer_.swap(e_.cache_);
+  outer_log_.swap(e_.cache_log_);
+}
+
+Emitter::CacheScope::~CacheScope() {
+  if (fresh_) {
+    outer_.swap(e_.cache_);
+    outer_log_.swap(e_.cache_log_);
+    return;
+  }
+  for (size_t i = mark_; i < e_.cache_log_.size(); i++) e_.cache_.erase(e_.cache_log_[i]);
+  e_.cache_log_.resize(mark_);
+}
+
+void Emitter::forget_values() {
+  cache_.clear();
+  cache_log_.clear();
+}
+
+Value *Emitter::expr(const Expr &e) {
+  return cached(e, 0, [&] { return compute(e); });
+}
+
+Value *Emitter::compute(const Expr &e) {
+  switch (e.kind()) {
+    case NodeKind::IntImm: return ops_.int_const(e.type(), e.as<ir::IntImm>()->value);
+    case NodeKind::UIntImm: {
+      return ops_.int_const(e.type(), static_cast<int64_t>(e.as<ir::UIntImm>()->value));
+    }
+    case NodeKind::FloatImm: return ops_.float_const(e.type(), e.as<ir::FloatImm>()->value);
+    case NodeKind::StringImm: return string_const(e.as<ir::StringImm>()->value);
+    case NodeKind::Cast: {
+      const Expr &v = e.as<ir::Cast>()->value;
+      return ops_.cast(e.type(), v.type(), expr(v));
+    }
+    case NodeKind::Reinterpret: {
+      const Expr &v = e.as<ir::Reinterpret>()->value;
+      return ops_.reinterpret(e.type(), v.type(), expr(v));
+    }
+    case NodeKind::Variable: return variable(e.as<ir::Variable>());
+    case NodeKind::Not: return b_.CreateNot(expr(e.as<ir::Not>()->a));
+    case NodeKind::Select: return select(e.as<ir::Select>());
+    case NodeKind::Load: return load(e.as<ir::Load>());
+    case NodeKind::Ramp: return ramp(e.as<ir::Ramp>());
+    case NodeKind::Broadcast: {
+      const auto *op = e.as<ir::Broadcast>();
+      Value *v = expr(op->value);
+      if (!v->getType()->isVectorTy()) return ops_.splat(v, op->lanes);
+      std::vector<int> picks(e.type().lanes());
+      for (size_t i = 0; i < picks.size(); i++) picks[i] = static_cast<int>(i) % Ops::lanes(v);
+      return ops_.shuffle(v, picks);
+    }
+    case NodeKind::Call: return call(e.as<ir::Call>());
+    case NodeKind::Let: return let(e.as<ir::Let>());
+    case NodeKind::Shuffle: return shuffle(e.as<ir::Shuffle>());
+    case NodeKind::VectorReduce: {
+      const auto *op = e.as<ir::VectorReduce>();
+      return ops_.reduce(op->op, op->value.type(), expr(op->value), e.type().lanes());
+    }
+    default: return binary(e);
+  }
+}
+
+Value *Emitter::variable(const ir::Variable *op) {
+  const Symbol *s = symbols_.find(op->name);
+  CALO_ASSERT(s != nullptr, "variable " + op->name.str() + " is not defined where it is used");
+  depth_ = std::max(depth_, s->depth);
+  return s->value;
+}
+
+Value *Emitter::binary(const Expr &e) {
+  switch (e.kind()) {
+#define CASE(K)                                                       \
+  case NodeKind::K: {                                                 \
+    const auto *op = e.as<ir::K>();                                   \
+    Value *a = expr(op->a);                                           \
+    return ops_.binary(NodeKind::K, op->a.type(), a, expr(op->b));    \
+  }
+    CASE(Add) CASE(Sub) CASE(Mul) CASE(Div) CASE(Mod) CASE(Min) CASE(Max)
+    CASE(EQ) CASE(NE) CASE(LT) CASE(LE) CASE(GT) CASE(GE) CASE(And) CASE(Or)
+#undef CASE
+    default: no_code_for("this kind of expression");
+  }
+}
+
+// select(scalar condition, vectors) picks whole vectors; LLVM's select takes a scalar condition there too.
+Value *Emitter::select(const ir::Select *op) {
+  Value *c = expr(op->condition);
+  Value *t = expr(op->true_value);
+  return b_.CreateSelect(c, t, expr(op->false_value));
+}
+
+Value *Emitter::ramp(const ir::Ramp *op) {
+  Value *base = expr(op->base), *stride = expr(op->stride);
+  int inner = op->base.type().lanes();
+  int count = op->lanes;
+  Type t = op->type, part = op->base.type();
+  std::vector<Value *> parts;
+  if (inner == 1) {
+    // base + stride * (0, 1, ...), as vectors.
+    std::vector<Value *> steps;
+    Value *wide_base = ops_.splat(base, count), *wide_stride = ops_.splat(stride, count);
+    std::vector<llvm::Constant *> counts;
+    for (int i = 0; i < count; i++) {
+      Value *c = t.is_float() ? ops_.float_const(t.element_of(), i) : ops_.int_const(t.element_of(), i);
+      counts.push_back(llvm::cast<llvm::Constant>(c));
+    }
+    Value *offsets = llvm::ConstantVector::get(counts);
+    return ops_.binary(NodeKind::Add, t, wide_base, ops_.binary(NodeKind::Mul, t, wide_stride, offsets));
+  }
+  for (int i = 0; i < count; i++) {
+    Value *c = t.is_float() ? ops_.float_const(part, i) : ops_.int_const(part, i);
+    Value *step = ops_.binary(NodeKind::Mul, part, stride, c);
+    parts.push_back(ops_.binary(NodeKind::Add, part, base, step));
+  }
+  return ops_.concat(parts);
+}
+
+Value *Emitter::let(const ir::Let *op) {
+  int before = depth_;
+  depth_ = 0;
+  Symbol s;
+  s.value = expr(op->value);
+  s.depth = depth_;
+  s.type = op->value.type();
+  // Entries made under this name must not be seen outside; if it hides another, nor the outer ones inside.
+  depth_ = before;
+  CacheScope scope(*this, symbols_.contains(op->name));
+  ir::ScopedBinding<Symbol> bind(symbols_, op->name, s);
+  return expr(op->body);
+}
+
+Value *Emitter::shuffle(const ir::Shuffle *op) {
+  std::vector<Value *> parts;
+  for (const Expr &v : op->vectors) parts.push_back(expr(v));
+  bool identity = true;
+  size_t total = 0;
+  for (const Expr &v : op->vectors) total += static_cast<size_t>(v.type().lanes());
+  for (size_t i = 0; i < op->indices.size(); i++) identity = identity && op->indices[i] == static_cast<int>(i);
+  if (parts.size() == 2 && parts[0]->getType() == parts[1]->getType() && parts[0]->getType()->isVectorTy() &&
+      op->indices.size() > 1) {
+    return b_.CreateShuffleVector(parts[0], parts[1], op->indices);
+  }
+  if (op->indices.size() == 1) {  // one lane: no need to join first
+    int i = op->indices[0];
+    for (Value *p : parts) {
+      if (i < Ops::lanes(p)) return ops_.lane(p, i);
+      i -= Ops::lanes(p);
+    }
+  }
+  Value *all = ops_.concat(parts);
+  if (identity && total == op->indices.size()) return all;
+  return ops_.shuffle(all, op->indices);
+}
+
+Value *Emitter::string_const(const std::string &text) {
+  Value *&global = strings_[text];
+  if (!global) global = b_.CreateGlobalString(text, "text");
+  return global;
+}
+
+// ---- calls --------------------------------------------------------------------------------------------------------
+
+Value *Emitter::call(const ir::Call *op) {
+  if (op->call_type == ir::CallType::Extern || op->call_type == ir::CallType::PureExtern) return extern_call(op);
+  if (op->call_type != ir::CallType::Intrinsic && op->call_type != ir::CallType::PureIntrinsic) {
+    CALO_ASSERT(false, "a call of " + op->name.str() + " reached code generation");
+  }
+  switch (ir::intrinsic_class(op->op)) {
+    case ir::IntrinsicClass::Marker: return expr(op->args[0]);
+    case ir::IntrinsicClass::Buffer: return buffer_field(op);
+    default: break;
+  }
+  switch (op->op) {
+    case IntrinsicOp::if_then_else: return guarded(op);
+    case IntrinsicOp::return_second:
+      expr(op->args[0]);
+      return expr(op->args[1]);
+    case IntrinsicOp::undef: return llvm::Constant::getNullValue(ops_.type(op->type));
+    case IntrinsicOp::buffer_set_bounds:
+    case IntrinsicOp::buffer_set_type: set_buffer(op); return llvm::Constant::getNullValue(ops_.type(op->type));
+    case IntrinsicOp::error: {
+      Value *code = error_call(op);
+      fail(code);
+      b_.SetInsertPoint(new_block("unreached"));
+      return op->type.is_int() ? b_.CreateSExtOrTrunc(code, ops_.type(op->type))
+                               : llvm::Constant::getNullValue(ops_.type(op->type));
+    }
+    default: break;
+  }
+  if (ir::intrinsic_class(op->op) != ir::IntrinsicClass::Core) {
+    no_code_for(std::string("the operation ") + ir::intrinsic_name(op->op));
+  }
+  std::vector<Type> types;
+  std::vector<Value *> args;
+  for (const Expr &a : op->args) {
+    types.push_back(a.type());
+    args.push_back(expr(a));
+  }
+  return ops_.core(op->op, op->type, types, args);
+}
+
+Value *Emitter::extern_call(const ir::Call *op) {
+  const ExternFunction *f = find_extern(op->name.str());
+  if (!f) {
+    raise(Diagnostic("T0103", {}, "no code for a call of the C function " + op->name.str())
+              .because("compiled code may only call the functions that its runtime declares"));
+  }
+  CALO_ASSERT(op->args.size() == f->params.size(), "wrong number of arguments for " + op->name.str());
+  std::vector<Value *> args;
+  for (size_t i = 0; i < op->args.size(); i++) {
+    const Expr &a = op->args[i];
+    bool null = f->params[i].is_handle() && ir::is_const_zero(a);
+    args.push_back(null ? ops_.int_const(Handle(), 0) : ops_.cast(f->params[i], a.type(), expr(a)));
+  }
+  Value *result = call_extern(*f, args);
+  if (result->getType()->isVoidTy()) return llvm::Constant::getNullValue(ops_.type(op->type));
+  return ops_.cast(op->type, f->result, result);
+}
+
+// if_then_else(c, a, b): only the chosen side runs. For a vector condition the loads of each side read only the lanes
+// that chose it (mask_).
+Value *Emitter::guarded(const ir::Call *op) {
+  Value *c = expr(op->args[0]);
+  llvm::Type *t = ops_.type(op->type);
+  if (!c->getType()->isVectorTy()) {
+    Value *chosen = when(c, t, [&] { return expr(op->args[1]); });
+    if (op->args.size() < 3) return chosen;
+    Value *other = when(b_.CreateNot(c), t, [&] { return expr(op->args[2]); });
+    return b_.CreateSelect(c, chosen, other);
+  }
+  auto side = [&](const Expr &e, Value *lanes) {
+    Value *outer = mask_;
+    CacheScope scope(*this, true);
+    mask_ = outer && outer->getType() == lanes->getType() ? b_.CreateAnd(outer, lanes) : lanes;
+    Value *v = expr(e);
+    mask_ = outer;
+    return v;
+  };
+  Value *a = side(op->args[1], c);
+  Value *b = op->args.size() < 3 ? llvm::Constant::getNullValue(t) : side(op->args[2], b_.CreateNot(c));
+  return b_.CreateSelect(c, a, b);
+}
+
+Value *Emitter::any_lane(Value *mask) {
+  return mask->getType()->isVectorTy() ? b_.CreateOrReduce(mask) : mask;
+}
+
+// ---- buffers ------------------------------------------------------------------------------------------------------
+
+Value *Emitter::buffer_field(const ir::Call *op) {
+  Value *buffer = expr(op->args[0]);
+  auto field = [&](llvm::Type *t, size_t bytes) {
+    return b_.CreateLoad(t, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), buffer, bytes));
+  };
+  auto dim_field = [&](size_t bytes) {
+    Value *dims = field(b_.getPtrTy(), offsetof(halide_buffer_t, dim));
+    Value *at = b_.CreateMul(wide(op->args[1]), b_.getInt64(sizeof(halide_dimension_t)));
+    at = b_.CreateAdd(at, b_.getInt64(bytes));
+    return b_.CreateLoad(b_.getInt32Ty(), b_.CreateGEP(b_.getInt8Ty(), dims, at));
+  };
+  auto host_of = [&](Value *b) {
+    return b_.CreateLoad(b_.getPtrTy(),
+                         b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), b, offsetof(halide_buffer_t, host)));
+  };
+  switch (op->op) {
+    case IntrinsicOp::buffer_host: return host_of(buffer);
+    case IntrinsicOp::buffer_min: return dim_field(offsetof(halide_dimension_t, min));
+    case IntrinsicOp::buffer_extent: return dim_field(offsetof(halide_dimension_t, extent));
+    case IntrinsicOp::buffer_stride: return dim_field(offsetof(halide_dimension_t, stride));
+    case IntrinsicOp::buffer_type_code: return field(b_.getInt32Ty(), offsetof(halide_buffer_t, type));
+    case IntrinsicOp::buffer_dimensions: return field(b_.getInt32Ty(), offsetof(halide_buffer_t, dimensions));
+    case IntrinsicOp::buffer_is_bounds_query: {
+      Value *device = field(b_.getInt64Ty(), offsetof(halide_buffer_t, device));
+      return b_.CreateAnd(b_.CreateIsNull(host_of(buffer)), b_.CreateIsNull(device));
+    }
+    case IntrinsicOp::buffer_host_offset: {  // the byte ranges overlap
+      Value *a = b_.CreatePtrToInt(host_of(buffer), b_.getInt64Ty());
+      Value *c = b_.CreatePtrToInt(host_of(expr(op->args[2])), b_.getInt64Ty());
+      Value *a_end = b_.CreateAdd(a, wide(op->args[1])), *c_end = b_.CreateAdd(c, wide(op->args[3]));
+      return b_.CreateAnd(b_.CreateICmpULT(a, c_end), b_.CreateICmpULT(c, a_end));
+    }
+    default: no_code_for(std::string("the operation ") + ir::intrinsic_name(op->op));
+  }
+}
+
+void Emitter::set_buffer(const ir::Call *op) {
+  Value *buffer = expr(op->args[0]);
+  auto at = [&](Value *from, size_t bytes) {
+    return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), from, bytes);
+  };
+  if (op->op == IntrinsicOp::buffer_set_type) {
+    b_.CreateStore(b_.CreateZExtOrTrunc(expr(op->args[1]), b_.getInt32Ty()), at(buffer, offsetof(halide_buffer_t, type)));
+    b_.CreateStore(expr(op->args[2]), at(buffer, offsetof(halide_buffer_t, dimensions)));
+    return;
+  }
+  Value *dims = b_.CreateLoad(b_.getPtrTy(), at(buffer, offsetof(halide_buffer_t, dim)));
+  Value *bytes = b_.CreateMul(wide(op->args[1]), b_.getInt64(sizeof(halide_dimension_t)));
+  Value *dim = b_.CreateGEP(b_.getInt8Ty(), dims, bytes);
+  b_.CreateStore(expr(op->args[2]), at(dim, offsetof(halide_dimension_t, min)));
+  b_.CreateStore(expr(op->args[3]), at(dim, offsetof(halide_dimension_t, extent)));
+  b_.CreateStore(expr(op->args[4]), at(dim, offsetof(halide_dimension_t, stride)));
+}
+
+// ---- 64-bit index arithmetic --------------------------------------------------------------------------------------
+
+Value *Emitter::condition(const Expr &e) {
+  Value *c = expr(e);
+  return c->getType()->isVectorTy() ? b_.CreateAndReduce(c) : c;
+}
+
+// Int(32) sums, products, minima and selections are evaluated in 64 bits, so no sign extension stands between a loop
+// counter and an address. Inside indices the 64-bit operations are also known not to wrap.
+Value *Emitter::wide(const Expr &e) {
+  return cached(e, in_index_ ? 2 : 1, [&] { return wide_sum(e); });
+}
+
+Value *Emitter::wide_sum(const Expr &e) {
+  llvm::Type *i64 = b_.getInt64Ty();
+  auto narrow = [&]() -> Value * {
+    Value *v = expr(e);
+    return e.type().is_uint() ? b_.CreateZExtOrTrunc(v, i64) : b_.CreateSExtOrTrunc(v, i64);
+  };
+  if (!e.type().is_int() || e.type().bits() < 32 || !e.type().is_scalar()) return narrow();
+  bool nsw = in_index_;
+  switch (e.kind()) {
+    case NodeKind::IntImm: return b_.getInt64(static_cast<uint64_t>(e.as<ir::IntImm>()->value));
+    case NodeKind::Variable: {
+      const Symbol *s = symbols_.find(e.as<ir::Variable>()->name);
+      if (!s || !s->wide) return narrow();
+      depth_ = std::max(depth_, s->depth);
+      return s->wide;
+    }
+    case NodeKind::Add: {
+      Value *a = wide(e.as<ir::Add>()->a);
+      return b_.CreateAdd(a, wide(e.as<ir::Add>()->b), "", false, nsw);
+    }
+    case NodeKind::Sub: {
+      Value *a = wide(e.as<ir::Sub>()->a);
+      return b_.CreateSub(a, wide(e.as<ir::Sub>()->b), "", false, nsw);
+    }
+    case NodeKind::Mul: {
+      Value *a = wide(e.as<ir::Mul>()->a);
+      return b_.CreateMul(a, wide(e.as<ir::Mul>()->b), "", false, nsw);
+    }
+    case NodeKind::Min: {
+      Value *a = wide(e.as<ir::Min>()->a);
+      return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, wide(e.as<ir::Min>()->b));
+    }
+    case NodeKind::Max: {
+      Value *a = wide(e.as<ir::Max>()->a);
+      return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, wide(e.as<ir::Max>()->b));
+    }
+    case NodeKind::Call: {
+      const auto *c = e.as<ir::Call>();
+      bool marker = c->call_type == ir::CallType::PureIntrinsic || c->call_type == ir::CallType::Intrinsic;
+      if (marker && ir::intrinsic_class(c->op) == ir::IntrinsicClass::Marker) return wide(c->args[0]);
+      return narrow();
+    }
+    default: return narrow();
+  }
+}
+
+}  // namespace calotype::codegen

@@ -1,0 +1,106 @@
+// In-process code: see jit.h. One LLJIT for the process, one JITDylib per function; a library sees nothing but its own
+// code and the runtime's table of symbols.
+#include "jit.h"
+
+#include "../base/diagnostic.h"
+#include "../runtime/runtime.h"
+#include "module.h"
+
+#include <llvm/ExecutionEngine/Orc/AbsoluteSymbols.h>
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/Support/SmallVectorMemoryBuffer.h>
+
+#include <atomic>
+#include <mutex>
+
+namespace calotype::codegen {
+namespace {
+
+namespace orc = llvm::orc;
+
+[[noreturn]] void cannot_link(llvm::Error e) {
+  raise(Diagnostic("T0104", {}, "compiled code cannot be loaded").because(llvm::toString(std::move(e))));
+}
+
+template <typename T>
+T checked(llvm::Expected<T> value) {
+  if (!value) cannot_link(value.takeError());
+  return std::move(*value);
+}
+
+/// The process's linker. Never destroyed: code may still run while the process exits.
+struct Linker {
+  std::unique_ptr<orc::LLJIT> jit;
+  orc::SymbolMap symbols;
+  std::atomic<uint64_t> libraries{0};
+
+  Linker() {
+    orc::JITTargetMachineBuilder machine(llvm::Triple("x86_64-unknown-linux-gnu"));
+    auto made = orc::LLJITBuilder()
+                    .setJITTargetMachineBuilder(std::move(machine))
+                    .setPlatformSetUp(orc::setUpInactivePlatform)
+                    .setLinkProcessSymbolsByDefault(false)
+                    .create();
+    jit = checked(std::move(made));
+    size_t count = 0;
+    const runtime::Symbol *table = runtime::jit_symbols(&count);
+    for (size_t i = 0; i < count; i++) {
+      auto address = orc::ExecutorAddr::fromPtr(table[i].address);
+      symbols[jit->mangleAndIntern(table[i].name)] = {address, llvm::JITSymbolFlags::Exported};
+    }
+  }
+
+  static Linker &get() {
+    static auto *linker = new Linker;
+    return *linker;
+  }
+};
+
+using Entry = int (*)(void *, const void *const *);
+
+}  // namespace
+
+struct JitFunction::Impl {
+  orc::JITDylib *library = nullptr;
+  Entry entry = nullptr;
+  ~Impl() {
+    if (!library) return;
+    llvm::Error e = Linker::get().jit->getExecutionSession().removeJITDylib(*library);
+    llvm::consumeError(std::move(e));  // nothing to tell, nobody to tell it to
+  }
+};
+
+JitFunction::JitFunction() = default;
+JitFunction::~JitFunction() = default;
+JitFunction::JitFunction(JitFunction &&) noexcept = default;
+JitFunction &JitFunction::operator=(JitFunction &&) noexcept = default;
+
+int JitFunction::call(void *user_context, const void *const *args) const {
+  CALO_ASSERT(impl_ != nullptr, "call of an empty JitFunction");
+  return impl_->entry(user_context, args);
+}
+
+JitFunction compile_jit(const lower::LoweredFunction &f, const Target &t) {
+  std::string why = why_not_runnable_here(t);
+  if (!why.empty()) {
+    raise(Diagnostic("T0102", {}, "target " + t.to_string() + " cannot run on this machine").because(why));
+  }
+  auto module = compile_module(f, t, Interface::Jit);
+  llvm::SmallVector<char, 0> object;
+  emit_file(*module, llvm::CodeGenFileType::ObjectFile, object);
+
+  Linker &linker = Linker::get();
+  JitFunction result;
+  result.impl_ = std::make_unique<JitFunction::Impl>();
+  std::string name = "pipeline" + std::to_string(linker.libraries++);
+  orc::JITDylib &library = linker.jit->getExecutionSession().createBareJITDylib(name);
+  result.impl_->library = &library;
+  if (auto e = library.define(orc::absoluteSymbols(linker.symbols))) cannot_link(std::move(e));
+  auto buffer = std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), name, false);
+  if (auto e = linker.jit->addObjectFile(library, std::move(buffer))) cannot_link(std::move(e));
+  orc::ExecutorAddr address = checked(linker.jit->lookup(library, f.name.str()));
+  result.impl_->entry = address.toPtr<Entry>();
+  return result;
+}
+
+}  // namespace calotype::codegen
