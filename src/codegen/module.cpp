@@ -77,7 +77,6 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target &t) {
   if (!target) raise(Diagnostic("T0104", {}, "LLVM has no x86 code generator: " + error));
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  options.UnsafeFPMath = false;
   return std::unique_ptr<llvm::TargetMachine>(
       target->createTargetMachine(triple, "x86-64", feature_string(t), options, llvm::Reloc::PIC_,
                                   llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
