@@ -10,8 +10,9 @@ import sys
 
 ORDER = [["base"], ["ir"], ["analysis"], ["transform"], ["schedule"], ["lang", "lower"], ["codegen"],
          ["driver"]]
-# What everyone may include: the runtime's C interface and the typed view of its buffers.
-OPEN = {"runtime/HalideRuntime.h", "runtime/HalideBuffer.h"}
+# What everyone may include: the runtime's C interface, the typed view of its buffers, and what
+# compiled code and its callers share with the runtime.
+OPEN = {"runtime/HalideRuntime.h", "runtime/HalideBuffer.h", "runtime/runtime.h"}
 APART = {"runtime": set(), "simcuda": set(), "io": {"base"}}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
