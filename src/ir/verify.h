@@ -17,7 +17,11 @@ struct StmtProperties {
   bool closed = false;         ///< no free variables except parameters and `free`
   std::vector<Name> free;
 };
-/// Every violation as a line of text that quotes the offending node; empty: well formed.
+/// What is wrong with this node itself (its children's types, lanes, count), not with what is below it; empty: nothing.
+CALO_EXPORT std::string node_problem(const Expr &e);
+CALO_EXPORT std::string node_problem(const Stmt &s);
+
+/// Every violation (up to 20) as a line of text that quotes the offending node; empty: well formed.
 CALO_EXPORT std::vector<std::string> verify(const Expr &e);
 CALO_EXPORT std::vector<std::string> verify(const Stmt &s, const StmtProperties &properties);
 CALO_EXPORT std::vector<std::string> verify(const Program &p);
