@@ -356,7 +356,6 @@ class LoopBuilder {
   Stmt with_stage(const StageRef &s, const StageLoops &loops, const LoopNode &n) {
     OpenStage open{s, &loops, {}};
     stage_stack_.push_back(&open);
-    LoopNode holder;  // one child, borrowed
     Stmt result;
     if (n.kind == LoopNode::Kind::Loop) {
       result = build_loop(n);
@@ -424,9 +423,7 @@ class LoopBuilder {
     for (const Expr &e : d.args) args.push_back(substitute(map, e));
     Stmt body = make_provide(f.name, values, args);
     if (d.predicate.defined()) body = make_if(substitute(map, d.predicate), body);
-    Expr guard;
-    for (const Expr &g : loops.guards()) guard = guard.defined() ? make_and(guard, g) : g;
-    if (guard.defined()) body = make_if(make_likely(guard), body);
+    for (const Expr &g : loops.guards()) body = make_if(make_likely(g), body);  // apart: some are scalar in vector code
     for (size_t i = lets.size(); i-- > 0;) body = make_let_stmt(lets[i].name, lets[i].value, body);
     return body;
   }

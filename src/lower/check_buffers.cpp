@@ -1,0 +1,363 @@
+// Argument checks, before anything runs: a compiled function starts with them.
+//
+//   assert(input.buffer != null)  rank ...
+//   let input.min.0 = ..., input.extent.0 = ..., input.stride.0 = ...
+//   if any buffer asks for bounds: write the regions needed into those that ask
+//   else: assert types, extents, constraints, regions, sizes, host pointers; then the program
+//
+// Every message names the pipeline, the argument, what was expected and what came; reads outside an input name the Func
+// that reads and its source line.
+#include "../analysis/simplify.h"
+#include "../base/diagnostic.h"
+#include "../ir/visit.h"
+#include "passes.h"
+
+namespace calotype::lower {
+
+using analysis::simplify;
+using namespace ir;
+
+namespace {
+
+Expr c32(int64_t v) { return make_int(Int(32), v); }
+Expr i64(const Expr &e) { return make_cast(Int(64), e); }
+Expr null_string() { return make_zero(Handle()); }
+
+class Checker {
+ public:
+  explicit Checker(PassContext &cx) : cx_(cx), pipeline_(make_string(cx.program.name)) {
+    for (const LoweredArgument &a : cx.args) add(a);
+    for (const ParameterRef &p : cx.embedded) {
+      add({LoweredArgument::Kind::InputBuffer, p->name, p->type, p->dimensions, p});
+    }
+  }
+
+  Stmt wrap(const Stmt &program) {
+    Stmt body = make_block(checks(), with_hosts(program));
+    if (!buffers_.empty()) {
+      Expr any_query;
+      for (const LoweredArgument &b : buffers_) {
+        Expr q = make_intrinsic(Bool(), Intrinsic::buffer_is_bounds_query, {handle(b)});
+        any_query = any_query.defined() ? make_or(any_query, q) : q;
+      }
+      body = make_if(any_query, answer_queries(), body);
+    }
+    for (size_t i = buffers_.size(); i-- > 0;) {
+      for (int d = buffers_[i].dimensions; d-- > 0;) body = shape_lets(buffers_[i], d, body);
+    }
+    return make_block(first_checks(), body);
+  }
+
+ private:
+  void add(const LoweredArgument &a) {
+    if (a.kind == LoweredArgument::Kind::InputScalar) {
+      scalars_.push_back(a);
+    } else {
+      buffers_.push_back(a);
+    }
+  }
+
+  static Expr handle(const LoweredArgument &b) { return make_var(b.name + ".buffer", Handle()); }
+  static Expr field(const LoweredArgument &b, const char *what, int d) {
+    return make_var(b.name + "." + what + "." + std::to_string(d));
+  }
+  static Expr raw_field(const LoweredArgument &b, Intrinsic op, int d) {
+    return make_intrinsic(Int(32), op, {handle(b), c32(d)});
+  }
+  Expr name_of(const LoweredArgument &b) const { return make_string(b.name); }
+
+  Stmt check(const Expr &condition, const char *reporter, std::vector<Expr> args) {
+    args.insert(args.begin(), {make_string(reporter), pipeline_});
+    return make_assert(condition, make_intrinsic(Int(32), Intrinsic::error, std::move(args)));
+  }
+
+  Stmt first_checks() {
+    std::vector<Stmt> s;
+    for (const LoweredArgument &b : buffers_) {
+      Expr not_null = make_ne(make_reinterpret(UInt(64), handle(b)), make_uint(UInt(64), 0));
+      s.push_back(check(not_null, "calo_error_buffer_null", {name_of(b)}));
+      Expr rank = make_intrinsic(Int(32), Intrinsic::buffer_dimensions, {handle(b)});
+      s.push_back(check(make_eq(rank, c32(b.dimensions)), "calo_error_bad_rank", {name_of(b), c32(b.dimensions), rank}));
+    }
+    return make_block(s);
+  }
+
+  // Constant constraints take the place of what the buffer says; the checks make sure that they are equal.
+  static Expr constraint(const LoweredArgument &b, Intrinsic op, int d) {
+    if (!b.param || static_cast<size_t>(d) >= b.param->dims.size()) return {};
+    const DimConstraint &c = b.param->dims[d];
+    return op == Intrinsic::buffer_min ? c.min : op == Intrinsic::buffer_extent ? c.extent : c.stride;
+  }
+
+  static Stmt shape_lets(const LoweredArgument &b, int d, Stmt body) {
+    const std::pair<const char *, Intrinsic> fields[] = {{"stride", Intrinsic::buffer_stride},
+                                                         {"extent", Intrinsic::buffer_extent},
+                                                         {"min", Intrinsic::buffer_min}};
+    for (auto &[what, op] : fields) {
+      Expr fixed = constraint(b, op, d);
+      bool constant = fixed.defined() && as_const_int(fixed) && what != std::string("min") && what != std::string("extent");
+      Expr value = constant ? fixed : raw_field(b, op, d);
+      body = make_let_stmt(b.name + "." + what + "." + std::to_string(d), value, body);
+    }
+    return body;
+  }
+
+  const analysis::Box *region_of(const LoweredArgument &b) const {
+    if (b.kind == LoweredArgument::Kind::InputBuffer) {
+      auto it = cx_.input_regions.find(b.name);
+      return it == cx_.input_regions.end() ? nullptr : &it->second;
+    }
+    for (auto &[func, box] : cx_.output_regions) {
+      const Function &f = *cx_.program.find(func);
+      for (size_t i = 0; i < f.types.size(); i++) {
+        if (b.name == (f.types.size() > 1 ? f.name + "." + std::to_string(i) : f.name.str())) return &box;
+      }
+    }
+    return nullptr;
+  }
+
+  Stmt answer_queries() {
+    std::vector<Stmt> all;
+    for (const LoweredArgument &b : buffers_) {
+      std::vector<Stmt> s;
+      Expr packed = c32(b.type.code() | b.type.bits() << 8 | 1 << 16);
+      s.push_back(make_evaluate(
+          make_intrinsic(Int(32), Intrinsic::buffer_set_type, {handle(b), packed, c32(b.dimensions)})));
+      const analysis::Box *box = region_of(b);
+      Expr stride = c32(1);
+      for (int d = 0; d < b.dimensions; d++) {
+        Expr min = field(b, "min", d), extent = field(b, "extent", d);
+        if (box && b.kind == LoweredArgument::Kind::InputBuffer && (*box)[d].bounded()) {
+          min = (*box)[d].min;
+          extent = simplify(make_sub(make_add((*box)[d].max, c32(1)), min));
+        }
+        Expr fixed_min = constraint(b, Intrinsic::buffer_min, d), fixed_extent = constraint(b, Intrinsic::buffer_extent, d);
+        if (fixed_min.defined()) min = fixed_min;
+        if (fixed_extent.defined()) extent = fixed_extent;
+        Expr fixed_stride = constraint(b, Intrinsic::buffer_stride, d);
+        Expr dim_stride = fixed_stride.defined() ? fixed_stride : stride;
+        s.push_back(make_evaluate(make_intrinsic(Int(32), Intrinsic::buffer_set_bounds,
+                                                 {handle(b), c32(d), min, extent, dim_stride})));
+        stride = make_mul(dim_stride, make_max(extent, c32(0)));
+      }
+      all.push_back(make_if(make_intrinsic(Bool(), Intrinsic::buffer_is_bounds_query, {handle(b)}), make_block(s)));
+    }
+    return make_block(all);
+  }
+
+  Stmt checks() {
+    std::vector<Stmt> s;
+    for (const LoweredArgument &b : buffers_) {
+      check_type(b, s);
+      check_constraints(b, s);
+      check_size(b, s);
+    }
+    Expr empty = nothing_to_do();
+    for (const LoweredArgument &b : buffers_) check_region(b, empty, s);
+    for (const LoweredArgument &b : buffers_) {
+      Expr host = make_intrinsic(Handle(), Intrinsic::buffer_host, {handle(b)});
+      Expr present = make_ne(make_reinterpret(UInt(64), host), make_uint(UInt(64), 0));
+      s.push_back(check(make_or(empty, present), "calo_error_host_null", {name_of(b)}));
+    }
+    check_overlap(empty, s);
+    for (const LoweredArgument &a : scalars_) check_scalar(a, s);
+    return make_block(s);
+  }
+
+  void check_type(const LoweredArgument &b, std::vector<Stmt> &s) {
+    Expr expected = c32(b.type.code() | b.type.bits() << 8 | 1 << 16);
+    Expr given = make_intrinsic(Int(32), Intrinsic::buffer_type_code, {handle(b)});
+    s.push_back(check(make_eq(given, expected), "calo_error_bad_type",
+                      {name_of(b), make_cast(UInt(32), expected), make_cast(UInt(32), given)}));
+    for (int d = 0; d < b.dimensions; d++) {
+      Expr e = raw_field(b, Intrinsic::buffer_extent, d);
+      s.push_back(check(make_ge(e, c32(0)), "calo_error_extent_negative", {name_of(b), c32(d), e}));
+    }
+  }
+
+  void check_constraints(const LoweredArgument &b, std::vector<Stmt> &s) {
+    const std::pair<const char *, Intrinsic> fields[] = {{"stride", Intrinsic::buffer_stride},
+                                                         {"min", Intrinsic::buffer_min},
+                                                         {"extent", Intrinsic::buffer_extent}};
+    for (int d = 0; d < b.dimensions; d++) {
+      for (auto &[what, op] : fields) {
+        Expr fixed = constraint(b, op, d);
+        if (!fixed.defined()) continue;
+        Expr given = raw_field(b, op, d);
+        Expr ok = make_eq(given, fixed);
+        if (op == Intrinsic::buffer_stride) ok = make_or(ok, make_le(raw_field(b, Intrinsic::buffer_extent, d), c32(1)));
+        s.push_back(check(ok, "calo_error_constraint",
+                          {name_of(b), make_string(what), c32(d), i64(fixed), i64(given), null_string()}));
+      }
+    }
+    schedule_constraints(b, s);
+  }
+
+  // bound() and align_bounds() on an output fix its buffer's shape.
+  void schedule_constraints(const LoweredArgument &b, std::vector<Stmt> &s) {
+    if (b.kind != LoweredArgument::Kind::OutputBuffer) return;
+    for (Name out : cx_.program.outputs) {
+      const Function &f = *cx_.program.find(out);
+      if (b.name != f.name.str() && b.name.compare(0, f.name.str().size() + 1, f.name + ".") != 0) continue;
+      for (const schedule::Bound &bound : cx_.state->of(out).bounds) {
+        for (size_t d = 0; d < f.args.size(); d++) {
+          if (f.args[d] != bound.var) continue;
+          auto equal = [&](const char *what, const Expr &given, const Expr &fixed) {
+            s.push_back(check(make_eq(given, fixed), "calo_error_constraint",
+                              {name_of(b), make_string(what), c32(static_cast<int64_t>(d)), i64(fixed), i64(given),
+                               make_string("the schedule's bound of " + bound.var.str())}));
+          };
+          Expr min = field(b, "min", static_cast<int>(d)), extent = field(b, "extent", static_cast<int>(d));
+          if (bound.min.defined()) equal("min", min, bound.min);
+          if (bound.extent.defined()) equal("extent", extent, bound.extent);
+          if (bound.modulus.defined()) {
+            equal("extent", extent, make_mul(make_div(extent, bound.modulus), bound.modulus));
+          }
+        }
+      }
+    }
+  }
+
+  // Index arithmetic is int32: the span of the buffer in elements must fit.
+  void check_size(const LoweredArgument &b, std::vector<Stmt> &s) {
+    if (b.dimensions == 0) return;
+    Expr span = make_int(Int(64), 1);
+    for (int d = 0; d < b.dimensions; d++) {
+      Expr stride = i64(raw_field(b, Intrinsic::buffer_stride, d)), extent = i64(raw_field(b, Intrinsic::buffer_extent, d));
+      Expr length = make_mul(make_max(stride, make_sub(make_int(Int(64), 0), stride)),
+                             make_max(make_sub(extent, make_int(Int(64), 1)), make_int(Int(64), 0)));
+      Expr limit = make_int(Int(64), 0x7fffffff);
+      s.push_back(check(make_le(length, limit), "calo_error_buffer_elements", {name_of(b), length, limit}));
+      span = make_add(span, length);
+    }
+    Expr limit = make_int(Int(64), 0x7fffffff);
+    s.push_back(check(make_le(span, limit), "calo_error_buffer_elements", {name_of(b), span, limit}));
+    for (int d = 0; d < b.dimensions; d++) {  // min + extent must be a coordinate too
+      Expr end = make_add(i64(field(b, "min", d)), i64(field(b, "extent", d)));
+      s.push_back(check(make_le(end, limit), "calo_error_buffer_elements", {name_of(b), end, limit}));
+    }
+  }
+
+  Expr nothing_to_do() const {
+    Expr empty = make_bool(true);
+    for (const LoweredArgument &b : buffers_) {
+      if (b.kind != LoweredArgument::Kind::OutputBuffer) continue;
+      Expr this_empty = make_bool(false);
+      for (int d = 0; d < b.dimensions; d++) {
+        this_empty = make_or(this_empty, make_le(raw_field(b, Intrinsic::buffer_extent, d), c32(0)));
+      }
+      empty = make_and(empty, this_empty);
+    }
+    return simplify(empty);
+  }
+
+  // The Funcs whose definitions mention the image, and where they stand.
+  void readers(const std::string &image, std::string *names, std::string *where) const {
+    for (const Function &f : cx_.algorithm->funcs) {
+      for (const Definition &d : f.definitions) {
+        bool reads = false;
+        auto look = [&](const Expr &e) {
+          for_each_expr(e, [&](const Expr &x) {
+            const Call *c = x.as<Call>();
+            reads |= c && c->call_type == CallType::Image && c->name == image;
+          });
+        };
+        for (const Expr &e : d.values) look(e);
+        for (const Expr &e : d.args) look(e);
+        if (d.predicate.defined()) look(d.predicate);
+        if (!reads) continue;
+        if (where->empty()) *where = to_string(d.loc.defined() ? d.loc : f.loc);
+        if (names->find(f.name) == std::string::npos) *names += (names->empty() ? "" : ", ") + f.name.str();
+      }
+    }
+  }
+
+  void check_region(const LoweredArgument &b, const Expr &empty, std::vector<Stmt> &s) {
+    const analysis::Box *box = region_of(b);
+    if (!box) return;
+    bool input = b.kind == LoweredArgument::Kind::InputBuffer;
+    std::string names, where;
+    if (input) readers(b.name, &names, &where);
+    for (int d = 0; d < b.dimensions; d++) {
+      const analysis::Interval &r = (*box)[d];
+      if (!r.bounded()) {
+        Diagnostic diag("B0101", {}, names + " reads " + b.name + " in dimension " + std::to_string(d) +
+                                         " without a bound" + (where.empty() ? "" : " (" + where + ")"));
+        if (!r.unbounded_because.empty()) diag.why.push_back({r.unbounded_because, {}});
+        diag.help.push_back("clamp the index: BoundaryConditions::repeat_edge(" + b.name + "), or clamp(index, low, high)");
+        raise(std::move(diag));
+      }
+      Expr min = field(b, "min", d), max = make_sub(make_add(min, field(b, "extent", d)), c32(1));
+      Expr inside = make_and(make_ge(r.min, min), make_le(r.max, max));
+      Expr ok = simplify(make_or(make_or(inside, make_lt(r.max, r.min)), empty));
+      if (is_const_one(ok)) continue;
+      Expr who = input && !names.empty() ? make_string(names) : null_string();
+      Expr line = where.empty() ? null_string() : make_string(where);
+      s.push_back(check(ok, "calo_error_out_of_bounds",
+                        {name_of(b), c32(d), i64(r.min), i64(r.max), i64(min), i64(max), who, line, null_string()}));
+    }
+  }
+
+  // [lowest byte, one past the highest byte] of a buffer.
+  static std::pair<Expr, Expr> byte_range(const LoweredArgument &b) {
+    Expr host = make_cast(Int(64), make_reinterpret(UInt(64), make_intrinsic(Handle(), Intrinsic::buffer_host, {handle(b)})));
+    Expr low = make_int(Int(64), 0), high = low, zero = low;
+    for (int d = 0; d < b.dimensions; d++) {
+      Expr reach = make_mul(i64(raw_field(b, Intrinsic::buffer_stride, d)),
+                            make_sub(i64(raw_field(b, Intrinsic::buffer_extent, d)), make_int(Int(64), 1)));
+      low = make_add(low, make_min(reach, zero));
+      high = make_add(high, make_max(reach, zero));
+    }
+    Expr bytes = make_int(Int(64), b.type.bytes());
+    return {make_add(host, make_mul(low, bytes)), make_add(host, make_mul(make_add(high, make_int(Int(64), 1)), bytes))};
+  }
+
+  void check_overlap(const Expr &empty, std::vector<Stmt> &s) {
+    for (size_t i = 0; i < buffers_.size(); i++) {
+      const LoweredArgument &out = buffers_[i];
+      if (out.kind != LoweredArgument::Kind::OutputBuffer) continue;
+      auto [a_low, a_high] = byte_range(out);
+      for (size_t j = 0; j < buffers_.size(); j++) {
+        const LoweredArgument &other = buffers_[j];
+        bool other_output = other.kind == LoweredArgument::Kind::OutputBuffer;
+        if (i == j || (other_output && j < i)) continue;
+        auto [b_low, b_high] = byte_range(other);
+        Expr apart = make_or(make_le(a_high, b_low), make_le(b_high, a_low));
+        s.push_back(check(make_or(empty, apart), "calo_error_buffers_overlap", {name_of(out), name_of(other)}));
+      }
+    }
+  }
+
+  void check_scalar(const LoweredArgument &a, std::vector<Stmt> &s) {
+    if (!a.param) return;
+    Type wide = a.type.is_float() ? Float(64) : a.type.is_uint() ? UInt(64) : Int(64);
+    std::string suffix = a.type.is_float() ? "_f64" : a.type.is_uint() ? "_u64" : "_i64";
+    Expr value = make_var(a.name, a.type, a.param);
+    auto limit = [&](const Expr &bound, bool low) {
+      if (!bound.defined()) return;
+      Expr b = make_cast(a.type, bound);
+      std::string reporter = std::string("calo_error_param_too_") + (low ? "small" : "large") + suffix;
+      s.push_back(check(low ? make_ge(value, b) : make_le(value, b), reporter.c_str(),
+                        {make_string(a.name), make_cast(wide, value), make_cast(wide, b)}));
+    };
+    limit(a.param->min_value, true);
+    limit(a.param->max_value, false);
+  }
+
+  Stmt with_hosts(Stmt body) {
+    for (const LoweredArgument &b : buffers_) {
+      body = make_let_stmt(b.name, make_intrinsic(Handle(), Intrinsic::buffer_host, {handle(b)}), body);
+    }
+    return body;
+  }
+
+  PassContext &cx_;
+  Expr pipeline_;
+  std::vector<LoweredArgument> buffers_, scalars_;
+};
+
+}  // namespace
+
+Stmt check_buffers(const Stmt &s, PassContext &cx) { return Checker(cx).wrap(s); }
+
+}  // namespace calotype::lower

@@ -1,0 +1,210 @@
+// Cuts innermost loops in three where `likely` conditions depend on them: before, steady state, after. In the steady
+// state the conditions hold for every iteration and every lane, so clamps, selects and masks there disappear.
+//
+//   for x in [0, n):  f[x] = in[max(min(likely(x - 1), w), 0)]
+//   -->  for x in [0, a): ... as before;  for x in [a, b): f[x] = in[x - 1];  for x in [b, n): ... as before
+//
+// The bounds of the steady state are solved from the conditions (analysis/linear.h, solve_inner); where one has no
+// solution it stays in all three.
+#include "../analysis/bounds.h"
+#include "../analysis/linear.h"
+#include "../analysis/simplify.h"
+#include "../ir/visit.h"
+#include "passes.h"
+
+namespace calotype::lower {
+
+using analysis::Interval;
+using analysis::simplify;
+using namespace ir;
+
+namespace {
+
+Expr c32(int64_t v) { return make_int(Int(32), v); }
+
+Expr strip_broadcast(Expr e) {
+  while (const Broadcast *b = e.as<Broadcast>()) e = b->value;
+  return e;
+}
+
+// If `e` is marked likely, directly or below min and max, the value it has when all marked sides win; collects what
+// must hold for that. Undefined: not marked.
+Expr likely_value(const Expr &e, std::vector<Expr> *conditions) {
+  if (const Call *c = e.as<Call>()) {
+    if (c->op == Intrinsic::likely || c->op == Intrinsic::likely_if_innermost) return c->args[0];
+    return {};
+  }
+  if (const Broadcast *b = e.as<Broadcast>()) {
+    Expr v = likely_value(b->value, conditions);
+    return v.defined() ? make_broadcast(v, b->lanes) : v;
+  }
+  bool is_min = e.as<Min>() != nullptr;
+  if (!is_min && !e.as<Max>()) return {};
+  const Expr &a = is_min ? e.as<Min>()->a : e.as<Max>()->a;
+  const Expr &b = is_min ? e.as<Min>()->b : e.as<Max>()->b;
+  Expr va = likely_value(a, conditions), vb = likely_value(b, conditions);
+  if (va.defined() == vb.defined()) return {};
+  Expr marked = va.defined() ? va : vb, other = va.defined() ? b : a;
+  conditions->push_back(is_min ? make_le(marked, other) : make_ge(marked, other));
+  return marked;
+}
+
+// A scalar condition that implies `c` in all lanes; undefined if it is not a comparison of integers.
+Expr in_all_lanes(const Expr &c) {
+  auto decide = [](const Expr &a, const Expr &b, bool strict) -> Expr {  // a <= b or a < b
+    if (!a.type().is_int_or_uint() || a.type().element_of() != Int(32)) return {};
+    Interval ia = analysis::bounds_of_expr(a, {}), ib = analysis::bounds_of_expr(b, {});
+    if (!ia.has_upper() || !ib.has_lower()) return {};
+    return strict ? make_lt(ia.max, ib.min) : make_le(ia.max, ib.min);
+  };
+  Expr e = strip_broadcast(c);
+  if (const LE *op = e.as<LE>()) return decide(op->a, op->b, false);
+  if (const LT *op = e.as<LT>()) return decide(op->a, op->b, true);
+  if (const GE *op = e.as<GE>()) return decide(op->b, op->a, false);
+  if (const GT *op = e.as<GT>()) return decide(op->b, op->a, true);
+  if (const And *op = e.as<And>()) {
+    Expr a = in_all_lanes(op->a), b = in_all_lanes(op->b);
+    return a.defined() && b.defined() ? make_and(a, b) : Expr();
+  }
+  return {};
+}
+
+// Finds conditions marked likely, and rewrites as if the accepted ones held.
+class Steady final : public IRMutator {
+ public:
+  explicit Steady(Name loop) : loop_(loop) {}
+  std::vector<Expr> accepted;  // scalar conditions on the loop variable
+  using IRMutator::mutate;
+  using IRMutator::visit;
+
+  Expr visit(const Min *op) override { return clamp(op); }
+  Expr visit(const Max *op) override { return clamp(op); }
+  Expr visit(const Select *op) override {
+    const Call *l = as_intrinsic(strip_broadcast(op->condition), Intrinsic::likely);
+    if (l && accept({l->args[0]})) return mutate(op->true_value);
+    return IRMutator::visit(op);
+  }
+  Stmt visit(const IfThenElse *op) override {
+    const Call *l = as_intrinsic(op->condition, Intrinsic::likely);
+    if (l && accept({l->args[0]})) return mutate(op->then_case);
+    return IRMutator::visit(op);
+  }
+  Expr visit(const Load *op) override {
+    Expr p = predicate(op->predicate), index = mutate(op->index);
+    return make_load(op->type.element_of(), op->name, index, p, op->param);
+  }
+  Stmt visit(const Store *op) override {
+    Expr p = predicate(op->predicate), index = mutate(op->index), value = mutate(op->value);
+    return make_store(op->name, value, index, p, op->param);
+  }
+  Stmt visit(const For *op) override { return op; }  // inner loops are cut on their own
+  Stmt visit(const LetStmt *op) override {
+    Expr value = mutate(op->value);
+    if (uses_var(value, loop_) || uses_known(value)) known_.push(op->name, value);
+    Stmt body = mutate(op->body);
+    if (known_.contains(op->name)) known_.pop(op->name);
+    return make_let_stmt(op->name, value, body);
+  }
+
+ private:
+  template <typename T>
+  Expr clamp(const T *op) {
+    std::vector<Expr> conditions;
+    Expr v = likely_value(op, &conditions);
+    if (v.defined() && accept(conditions)) return mutate(v);
+    return IRMutator::visit(op);
+  }
+
+  Expr predicate(const Expr &p) {
+    if (const And *a = p.as<And>()) {
+      Expr x = predicate(a->a), y = predicate(a->b);
+      if (is_const_one(x)) return y;
+      if (is_const_one(y)) return x;
+      return make_and(x, y);
+    }
+    const Call *l = as_intrinsic(strip_broadcast(p), Intrinsic::likely);
+    if (l && accept({l->args[0]})) return make_bool(true, p.type().lanes());
+    return mutate(p);
+  }
+
+  bool uses_known(const Expr &e) const {
+    for (Name n : free_vars(e)) {
+      if (known_.contains(n)) return true;
+    }
+    return false;
+  }
+
+  // In terms of the loop variable, through lets.
+  Expr resolve(Expr e) const {
+    for (int i = 0; i < 64; i++) {
+      Substitution map;
+      for (Name n : free_vars(e)) {
+        if (const Expr *v = known_.find(n)) map[n] = *v;
+      }
+      if (map.empty()) break;
+      e = substitute(map, e);
+    }
+    return e;
+  }
+
+  bool accept(const std::vector<Expr> &conditions) {
+    std::vector<Expr> scalars;
+    for (const Expr &c : conditions) {
+      Expr s = in_all_lanes(simplify(resolve(c)));
+      if (!s.defined()) return false;
+      s = simplify(s);
+      if (is_const_one(s)) continue;
+      if (!uses_var(s, loop_)) return false;
+      scalars.push_back(s);
+    }
+    if (scalars.empty()) return true;
+    for (const Expr &s : scalars) {
+      Interval i = analysis::solve_inner(s, loop_);
+      if (!i.has_lower() && !i.has_upper()) return false;
+    }
+    accepted.insert(accepted.end(), scalars.begin(), scalars.end());
+    return true;
+  }
+
+  Name loop_;
+  Scope<Expr> known_;  // lets that depend on the loop
+};
+
+class Partitioner final : public IRMutator {
+ public:
+  using IRMutator::visit;
+  Expr mutate(const Expr &e) override { return e; }
+  Stmt mutate(const Stmt &s) override { return IRMutator::mutate(s); }
+
+  Stmt visit(const For *op) override {
+    Stmt body = mutate(op->body);
+    Stmt whole = make_for(op->name, op->min, op->extent, op->for_type, body);
+    if (op->for_type != ForType::Serial) return whole;
+    Steady steady(op->name);
+    Stmt inside = steady.mutate(body);
+    if (steady.accepted.empty()) {
+      return inside.same_as(body) ? whole : make_for(op->name, op->min, op->extent, op->for_type, inside);
+    }
+    Expr low = op->min, end = make_add(op->min, op->extent), high = make_sub(end, c32(1));
+    Expr first = low, last = high;
+    for (const Expr &c : steady.accepted) {
+      Interval i = analysis::solve_inner(c, op->name);
+      if (i.has_lower()) first = make_max(first, i.min);
+      if (i.has_upper()) last = make_min(last, i.max);
+    }
+    Name first_name = op->name + ".steady", end_name = op->name + ".after", loop_end = op->name + ".end";
+    Expr a = make_var(first_name), b = make_var(end_name), e = make_var(loop_end);
+    Stmt s = make_block({make_for(op->name, low, make_sub(a, low), op->for_type, body),
+                         make_for(op->name, a, make_sub(b, a), op->for_type, inside),
+                         make_for(op->name, b, make_sub(e, b), op->for_type, body)});
+    s = make_let_stmt(end_name, make_max(make_min(simplify(make_add(last, c32(1))), e), a), s);
+    s = make_let_stmt(first_name, make_min(simplify(first), make_max(e, low)), s);
+    return make_let_stmt(loop_end, simplify(end), s);
+  }
+};
+
+}  // namespace
+
+Stmt partition_loops(const Stmt &s, PassContext &) { return Partitioner().mutate(s); }
+
+}  // namespace calotype::lower

@@ -1,0 +1,165 @@
+// The pass table and its runner: checks, dumps and times passes. Reading kPasses top to bottom is reading the compiler.
+#include "pipeline.h"
+
+#include <chrono>
+#include <cstdio>
+
+#include "../analysis/simplify.h"
+#include "../base/diagnostic.h"
+#include "../base/dump.h"
+#include "../base/options.h"
+#include "../base/stack.h"
+#include "../ir/math.h"
+#include "../ir/print.h"
+#include "../ir/verify.h"
+#include "../ir/visit.h"
+
+namespace calotype::lower {
+
+using ir::Stmt;
+
+namespace {
+
+struct Pass {
+  const char *name;
+  const char *summary;
+  Stmt (*run)(const Stmt &, PassContext &);
+  bool flat;        // afterwards: flat storage
+  bool no_vectors;  // afterwards: no vectorised or unrolled loops
+};
+
+const Pass kPasses[] = {
+    {"build_loops", "loops, storage and regions from the loop tree", build_loops, false, false},
+    {"check_buffers", "argument checks and bounds queries", check_buffers, false, false},
+    {"flatten_storage", "linear memory access", flatten_storage, true, false},
+    {"simplify_flat", "simplification", simplify_program, true, false},
+    {"unroll_loops", "copies of unrolled bodies", unroll_loops, true, false},
+    {"vectorize_loops", "vector operations and predicates", vectorize_loops, true, true},
+    {"simplify_vectors", "simplification", simplify_program, true, true},
+    {"partition_loops", "prologue, steady state, epilogue", partition_loops, true, true},
+    {"simplify_steady", "simplification", simplify_program, true, true},
+    {"expand_math", "polynomials and compound integer operations", expand_math, true, true},
+};
+
+std::vector<LoweredArgument> arguments(const ir::Program &p, std::vector<ir::ParameterRef> *embedded) {
+  using Kind = LoweredArgument::Kind;
+  std::vector<LoweredArgument> args;
+  for (const ir::ParameterRef &param : p.params) {
+    if (param->embedded) {
+      embedded->push_back(param);
+    } else {
+      args.push_back({param->is_buffer ? Kind::InputBuffer : Kind::InputScalar, param->name, param->type,
+                      param->dimensions, param});
+    }
+  }
+  for (ir::Name out : p.outputs) {
+    const ir::Function &f = *p.find(out);
+    for (size_t i = 0; i < f.types.size(); i++) {
+      std::string name = f.types.size() > 1 ? f.name + "." + std::to_string(i) : f.name.str();
+      ir::ParameterRef param = i < f.outputs.size() ? f.outputs[i] : ir::ParameterRef();
+      args.push_back({Kind::OutputBuffer, name, f.types[i], f.dimensions(), param});
+    }
+  }
+  return args;
+}
+
+void verify_after(const Pass &pass, const Stmt &s) {
+  ir::StmtProperties properties;
+  properties.flat_storage = pass.flat;
+  properties.no_vector_loops = pass.no_vectors;
+  std::vector<std::string> faults = ir::verify(s, properties);
+  if (faults.empty()) return;
+  Diagnostic d("X0002", {}, std::string("the program is not well formed after pass ") + pass.name);
+  for (size_t i = 0; i < faults.size() && i < 5; i++) d.why.push_back({faults[i], {}});
+  raise(std::move(d));
+}
+
+Stmt run_passes(PassContext &cx) {
+  const Options &o = options();
+  DumpWriter dump(cx.program.name);
+  Stmt s;
+  int number = 0;
+  for (const Pass &pass : kPasses) {
+    auto start = std::chrono::steady_clock::now();
+    Stmt next = pass.run(s, cx);
+    double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    dump.pass(number++, pass.name, next.same_as(s) ? std::string() : dump.wanted() ? ir::to_string(next) : std::string(), ms);
+    s = next;
+    if (o.verify) verify_after(pass, s);
+  }
+  return s;
+}
+
+// Directives, effects and other features that lowering does not know yet are refused by name.
+void refuse_unavailable(const ir::Program &p) {
+  for (const ir::Function &f : p.funcs) {
+    for (const ir::Definition &d : f.definitions) {
+      auto look = [&](const Expr &e) {
+        if (!e.defined()) return;
+        ir::for_each_expr(e, [&](const Expr &x) {
+          const ir::Call *c = x.as<ir::Call>();
+          if (!c) return;
+          bool effect = ir::intrinsic_class(c->op) == ir::IntrinsicClass::Effect && c->op != ir::Intrinsic::undef;
+          if (effect || c->call_type == ir::CallType::Extern) {
+            raise(Diagnostic("L0901", d.loc, c->name + " is not available yet (used by " + f.name + ")"));
+          }
+        });
+      };
+      for (const Expr &e : d.values) look(e);
+      for (const Expr &e : d.args) look(e);
+      look(d.predicate);
+      for (Type t : f.types) {
+        if (t.is_float() && t.bits() == 16) {
+          raise(Diagnostic("L0901", f.loc, "16-bit floating point is not available yet (type of " + f.name + ")"));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Stmt simplify_program(const Stmt &s, PassContext &) { return analysis::simplify(s); }
+Stmt expand_math(const Stmt &s, PassContext &) { return ir::expand_intrinsics(s); }
+
+LoweredFunction lower(const ir::Program &p, const schedule::ScheduleState &state, const Target &target, PassContext &cx) {
+  LoweredFunction result;
+  run_on_large_stack([&] {
+    refuse_unavailable(p);
+    cx.algorithm = &p;
+    cx.program = schedule::inline_funcs(p, state);
+    cx.state = &state;
+    cx.target = target;
+    cx.embedded.clear();
+    cx.args = arguments(p, &cx.embedded);
+    result.name = p.name;
+    result.args = cx.args;
+    result.embedded = cx.embedded;
+    result.body = run_passes(cx);
+  });
+  return result;
+}
+
+LoweredFunction lower(const ir::Program &p, const schedule::ScheduleState &state, const Target &target) {
+  PassContext cx;
+  return lower(p, state, target, cx);
+}
+
+std::vector<PassInfo> pass_list() {
+  std::vector<PassInfo> list;
+  for (const Pass &p : kPasses) list.push_back({p.name, p.summary});
+  return list;
+}
+
+Stmt run_pass(const std::string &name, const Stmt &s, PassContext &cx) {
+  for (const Pass &p : kPasses) {
+    if (p.name == name) return p.run(s, cx);
+  }
+  std::vector<std::string> names;
+  for (const Pass &p : kPasses) names.push_back(p.name);
+  Diagnostic d("S0102", {}, "no such pass: " + name);
+  for (const std::string &n : nearest_names(name, names)) d.help.push_back(n);
+  raise(std::move(d));
+}
+
+}  // namespace calotype::lower
