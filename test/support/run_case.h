@@ -1,0 +1,64 @@
+// One program under one schedule: compiled and run in process, and compared bit by bit with the reference interpreter.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/target.h"
+#include "ir/function.h"
+#include "runtime/HalideRuntime.h"
+#include "schedule/directive.h"
+
+namespace calotype::test {
+
+/// A buffer that owns its memory, with a guard of known bytes on both sides.
+class CaseBuffer {
+ public:
+  CaseBuffer(Type t, const std::vector<int> &mins, const std::vector<int> &extents, const std::vector<int> &padding = {});
+  halide_buffer_t *raw() { return &raw_; }
+  /// Random values of every kind: small and extreme integers; floats with NaN, infinities and signed zeros now and then.
+  void fill(uint64_t seed, bool special_floats);
+  bool guards_intact() const;
+  /// Where the first element differs (all NaNs count as one value), or empty.
+  std::string first_difference(const CaseBuffer &other) const;
+
+ private:
+  Type type_;
+  std::vector<halide_dimension_t> dims_;
+  std::vector<uint8_t> memory_;
+  size_t host_offset_ = 0;
+  halide_buffer_t raw_;
+};
+
+struct CaseSize {
+  std::vector<int> mins, extents;  ///< of every output (first dimensions if it has fewer)
+  int padding = 0;                 ///< elements between rows
+};
+
+struct CaseResult {
+  enum Kind { Same, Refused, Different, Failed } kind = Same;
+  std::string text;  ///< what differs; the diagnostic of a refusal or failure
+  std::string code;
+};
+
+/// A program compiled once, run at several sizes.
+class CompiledCase {
+ public:
+  CompiledCase(const ir::Program &p, const schedule::Schedule &s, const Target &t);
+  ~CompiledCase();
+  /// The refusal, if compiling was refused (Same: it was not).
+  const CaseResult &compiled() const;
+  CaseResult run(const CaseSize &size, uint64_t seed, bool special_floats = false) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Compiles and runs once; a schedule given as text.
+CaseResult run_case(const ir::Program &p, const std::string &schedule, const CaseSize &size, uint64_t seed = 1,
+                    const Target &t = get_host_target());
+
+}  // namespace calotype::test
