@@ -388,6 +388,8 @@ class LoopBuilder {
     Name var = n.loop.var;
     OpenLoop loop{open.loops->loop_name(var), open.loops->loop_kind(var), open.loops->loop_min(var),
                   open.loops->loop_extent(var), {}};
+    bool fixed_length = loop.kind == ForType::Vectorized || loop.kind == ForType::Unrolled;
+    if (fixed_length && mode_ == TailMode::Guard && !as_const_int(loop.extent)) loop.kind = ForType::Serial;
     loops_.push_back(loop);
     open.fixed.insert(var);
     Stmt body = build_site(n, owner_site(), {});
