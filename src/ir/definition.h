@@ -26,6 +26,14 @@ struct CALO_EXPORT ReductionDomain : RefCounted {
   ~ReductionDomain() override;
 };
 
+/// While a program is being written, an RVar's Variable carries this as its parameter, so that an Expr alone says which
+/// domain it walks over. A definition drops it: afterwards the RVar is a Variable like any other.
+struct CALO_EXPORT ReductionLink : Parameter {
+  Ref<ReductionDomain> domain;
+  int index = 0;
+  ~ReductionLink() override;
+};
+
 /// One definition: f(args) = values, for every point of rvars where the predicate holds.
 struct Definition {
   std::vector<Expr> args;    ///< pure: Variables, one per dimension, innermost first
@@ -42,6 +50,8 @@ struct CALO_EXPORT FunctionBody : RefCounted {
   SrcLoc loc;             ///< where the Func was made
   std::vector<Name> args; ///< pure argument names
   std::vector<Type> types;
+  std::vector<Type> required_types;  ///< of the definition to come; empty: any
+  int required_dimensions = -1;      ///< -1: any
   std::vector<Definition> definitions;  ///< [0] pure, then updates; Calls of itself have func == null
   bool frozen = false;    ///< used by another Func or compiled: no further definitions
   std::vector<Ref<Parameter>> outputs;  ///< one per Tuple element: constraints on its buffer when it is an output

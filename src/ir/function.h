@@ -35,6 +35,7 @@ struct CALO_EXPORT Program {
   std::vector<Function> funcs;     ///< producers before consumers
   std::vector<Name> outputs;       ///< in argument order
   std::vector<ParameterRef> params;  ///< all parameters used (embedded ones too), in argument order
+  std::unordered_map<Name, Name> renamed;  ///< unnamed Vars: reserved name ("$v3") to canonical one ("v0")
 
   const Function *find(Name func) const;
   bool is_output(Name func) const;
@@ -50,10 +51,15 @@ struct ProgramOptions {
 };
 
 /// Collects everything `outputs` reach, freezes it, gives canonical names, orders it, renames unnamed Vars and RVars,
-/// and settles the numerics. `args`: argument order asked for (may be empty: parameters in order of first use).
+/// and settles the numerics. Parameters: `args` as asked for, then the others in order of first use (Funcs producers first,
+/// definitions in order, then what constraints mention). Undefined and unset parameters are no mistake here.
 /// Throws L0201 (a Func without definition), L0210 (cycle), L0404 (two parameters with one name).
 CALO_EXPORT Program make_program(const std::string &name, const std::vector<Ref<FunctionBody>> &outputs,
                                  const std::vector<ParameterRef> &args, const ProgramOptions &options);
+
+/// The parameters that describe `f`'s output buffers, made if there are none yet (dimension 0 dense, nothing else
+/// required). Requires a definition.
+CALO_EXPORT std::vector<Ref<Parameter>> &output_parameters(FunctionBody &f);
 
 /// Names of the Funcs that a definition's right and left sides read, in order of first use, without repeats.
 CALO_EXPORT std::vector<Name> called_funcs(const Definition &d);

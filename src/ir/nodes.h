@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "definition.h"
+#include "enums.h"
 #include "expr.h"
 #include "name.h"
 #include "parameter.h"
@@ -33,8 +34,6 @@ CALO_EXPORT IntrinsicClass intrinsic_class(Intrinsic op);
 /// Intrinsic::None if there is none of that name.
 CALO_EXPORT Intrinsic intrinsic_by_name(const std::string &name);
 
-enum class ForType : uint8_t { Serial, Parallel, Vectorized, Unrolled, GPUBlock, GPUThread, GPULane };
-enum class MemoryType : uint8_t { Auto, Heap, Stack, Register, GPUShared, GPUTexture, LockedCache, VTCM, AMXTile };
 enum class ReduceOp : uint8_t { Add, Mul, Min, Max, And, Or, SaturatingAdd };
 
 struct Range {

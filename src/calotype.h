@@ -1,0 +1,13 @@
+// The public language in one header: Func, Var, Expr, RDom, Buffer, Param, Pipeline, Generator ...
+#pragma once
+
+#include "base/diagnostic.h"
+#include "base/target.h"
+#include "lang/buffer.h"
+#include "lang/expr.h"
+#include "lang/func.h"
+#include "lang/param.h"
+#include "lang/prelude.h"
+#include "lang/rdom.h"
+#include "lang/tuple.h"
+#include "lang/var.h"

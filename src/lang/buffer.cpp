@@ -1,0 +1,72 @@
+// What Buffers share, and their use in Exprs.
+#include "buffer.h"
+
+#include "internal.h"
+
+namespace calotype::lang {
+
+namespace {
+/// Owns its contents, which know it only for as long as it lives: no cycle.
+struct EmbeddedParameter final : ir::Parameter {
+  ~EmbeddedParameter() override {
+    if (buffer) static_cast<BufferContents *>(buffer.get())->param = nullptr;
+  }
+};
+}  // namespace
+
+BufferContents::~BufferContents() = default;
+
+Ref<BufferContents> make_contents(RuntimeBuffer b, const std::string &name) {
+  Ref<BufferContents> c(new BufferContents(std::move(b)));
+  c->name = name.empty() ? "buffer_" + std::to_string(next_id()) : name;
+  return c;
+}
+
+void check_contents(const Ref<BufferContents> &c, Type t, int rank) {
+  const Type given = c->buffer.type();
+  const int dims = c->buffer.dimensions();
+  if ((t.bits() && given != t) || (rank >= 0 && dims != rank)) {
+    const auto text = [](Type type, int n) {
+      return (type.bits() ? to_string(type) : std::string("any type")) + " with " +
+             (n >= 0 ? std::to_string(n) : std::string("any number of")) + " dimensions";
+    };
+    raise(Diagnostic("L0403", recent_position(), "a Buffer of another type or rank is needed")
+              .because("expected: " + text(t, rank))
+              .because("given: " + c->name + ", " + text(given, dims)));
+  }
+}
+
+void undefined_buffer() {
+  raise(Diagnostic("L0101", recent_position(), "an undefined Buffer is used")
+            .fix("give it a size: Buffer<uint8_t>(width, height)"));
+}
+
+Region region_of(const Ref<BufferContents> &c) {
+  if (!c) undefined_buffer();
+  Region r;
+  for (int i = 0; i < c->buffer.dimensions(); i++) {
+    r.push_back({Expr(c->buffer.dim(i).min()), Expr(c->buffer.dim(i).extent())});
+  }
+  return r;
+}
+
+Expr load_buffer(const Ref<BufferContents> &c, const Coordinate *coords, size_t n, SrcLoc at) {
+  note_position(at);
+  if (!c) undefined_buffer();
+  std::vector<Expr> args = expand_placeholder(exprs_of(coords, n), c->buffer.dimensions(), c->name, at);
+  Ref<ir::Parameter> p = c->param;
+  if (!p) {
+    p = new EmbeddedParameter;
+    p->name = c->name;
+    p->type = c->buffer.type();
+    p->is_buffer = true;
+    p->embedded = true;
+    p->dimensions = c->buffer.dimensions();
+    p->loc = at;
+    p->buffer = c.get();
+    c->param = p.get();
+  }
+  return ir::make_image_call(p->type, p, index_exprs(std::move(args), c->name, at));
+}
+
+}  // namespace calotype::lang
