@@ -43,7 +43,9 @@ using IfInts = typename std::enable_if<
     std::conjunction<std::is_integral<typename std::decay<Args>::type>...>::value, int>::type;
 template <typename... Args>
 using IfExprs = typename std::enable_if<
-    !std::conjunction<std::is_integral<typename std::decay<Args>::type>...>::value, int>::type;
+    !std::conjunction<std::is_integral<typename std::decay<Args>::type>...>::value &&
+        std::conjunction<std::is_convertible<const Args &, Coordinate>...>::value,
+    int>::type;
 
 }  // namespace lang
 
@@ -174,14 +176,11 @@ class Buffer {
   Element &operator()() const { return (*view())(); }
   Element &operator()(const int *pos) const { return (*view())(pos); }
   /// An Expr: the pipeline reads this buffer.
-  template <typename... Rest, lang::IfExprs<Rest...> = 0>
-  Expr operator()(const Expr &first, const Rest &...rest) const {
-    const lang::Coordinate all[] = {first, lang::Coordinate(rest)...};
-    return lang::load_buffer(contents_, all, 1 + sizeof...(rest), lang::recent_position());
-  }
-  Expr operator()(const Expr &first, SrcLoc at = SrcLoc::here()) const {
-    const lang::Coordinate all[] = {first};
-    return lang::load_buffer(contents_, all, 1, at);
+  template <typename First, typename... Rest, lang::IfExprs<First, Rest...> = 0>
+  Expr operator()(const First &first, const Rest &...rest) const {
+    const SrcLoc at = lang::recent_position();
+    const lang::Coordinate all[] = {lang::Coordinate(first, at), lang::Coordinate(rest, at)...};
+    return lang::load_buffer(contents_, all, 1 + sizeof...(rest), at);
   }
   Expr operator()(const std::vector<Expr> &coords, SrcLoc at = SrcLoc::here()) const {
     const std::vector<lang::Coordinate> all(coords.begin(), coords.end());
