@@ -1,0 +1,52 @@
+// See compiled.h.
+#include "compiled.h"
+
+#include "../base/diagnostic.h"
+#include "../runtime/runtime.h"
+#include "../schedule/apply.h"
+
+namespace calotype::driver {
+
+schedule::Schedule effective_schedule(const schedule::Schedule &embedded,
+                                      const schedule::Schedule &file) {
+  schedule::Schedule result = file;
+  if (!file.base_embedded) return result;
+  result.base_embedded = false;  // resolved: the list is complete now
+  result.lets = embedded.lets;
+  result.lets.insert(result.lets.end(), file.lets.begin(), file.lets.end());
+  result.directives = embedded.directives;
+  result.directives.insert(result.directives.end(), file.directives.begin(), file.directives.end());
+  return result;
+}
+
+void raise_runtime_error(const void *cx, int code) {
+  const runtime::RuntimeError e = static_cast<const runtime::JitContext *>(cx)->error();
+  if (e.code == 0) {
+    raise(Diagnostic("R0106", {}, "the pipeline failed with code " + std::to_string(code)));
+  }
+  Diagnostic d(e.diagnostic(), {}, e.what);
+  const size_t colon = e.where.rfind(':');
+  if (colon != std::string::npos) {
+    d.loc = SrcLoc{intern_path(e.where.substr(0, colon)), std::atoi(e.where.c_str() + colon + 1)};
+  }
+  if (!e.why.empty()) d.why.push_back({e.why, {}});
+  if (!e.help.empty()) d.help.push_back(e.help);
+  raise(std::move(d));
+}
+
+Compiled::Compiled(const ir::Program &p, const schedule::Schedule &s, const Target &t) {
+  const schedule::ScheduleState state = schedule::apply(p, schedule::resolve(p, s), t);
+  function_ = lower::lower(p, state, t);
+  code_ = codegen::compile_jit(function_, t);
+}
+
+void Compiled::run(const std::vector<const void *> &args) const {
+  CALO_ASSERT(args.size() == function_.args.size(), "wrong number of arguments in a call");
+  std::vector<const void *> all = args;
+  for (const ir::ParameterRef &image : function_.embedded) all.push_back(image->buffer->raw());
+  runtime::JitContext cx;
+  const int code = code_.call(&cx, all.data());
+  if (code != 0) raise_runtime_error(&cx, code);
+}
+
+}  // namespace calotype::driver
