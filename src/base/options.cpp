@@ -43,6 +43,8 @@ Options read() {
   if (o.cache_dir.empty()) o.cache_dir = default_cache_dir();
   o.target = text("HL_TARGET");
   o.jit_target = text("HL_JIT_TARGET");
+  o.cxx = text("CXX");
+  o.path = text("PATH");
   return o;
 }
 

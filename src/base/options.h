@@ -6,6 +6,7 @@
 //   CALO_ROUNDTRIP=1     prints and reparses IR and schedules as they pass by
 //   CALO_CACHE_DIR=dir   compiled generators (default: $XDG_CACHE_HOME/calotype or ~/.cache/calotype)
 //   HL_TARGET, HL_JIT_TARGET
+//   CXX, PATH           the compiler of generator sources
 #pragma once
 
 #include <string>
@@ -22,6 +23,7 @@ struct Options {
   bool roundtrip = false;
   std::string cache_dir;
   std::string target, jit_target;
+  std::string cxx, path;
 };
 
 /// Read once per process.
