@@ -76,13 +76,25 @@ class Settle : public IRGraphMutator {
 
  private:
   bool fma_;
+  std::unordered_map<const IRNode *, bool> has_constant_;  // of products, which may share factors at every level
+  std::vector<Expr> keep_;                                 // keeps the keys alive
+
+  bool has_constant(const Expr &e) {
+    const Mul *m = e.as<Mul>();
+    if (!m) return constant(e) != nullptr;
+    auto it = has_constant_.find(m);
+    if (it != has_constant_.end()) return it->second;
+    keep_.push_back(e);
+    return has_constant_[m] = has_constant(m->b) || has_constant(m->a);
+  }
 
   static Expr fused(const Expr &a, const Expr &b, const Expr &c) {
     return make_intrinsic(c.type(), Intrinsic::fma, {a, b, c});
   }
 
   // Takes the constant out of a chain whose parts are settled: `rest` * `factor`, rest undefined if nothing is left.
-  static bool take_constant(const Expr &e, Expr *rest, double *factor) {
+  bool take_constant(const Expr &e, Expr *rest, double *factor) {
+    if (!has_constant(e)) return false;
     if (const double *c = constant(e)) {
       *rest = Expr();
       *factor = *c;
@@ -102,12 +114,13 @@ class Settle : public IRGraphMutator {
     return false;
   }
 
-  static Expr merge_constants(const Expr &e) {
+  Expr merge_constants(const Expr &e) {
     const Mul *m = e.as<Mul>();
-    if (!m) return e;
+    if (!m || !has_constant(m->b) || !has_constant(m->a)) return e;
     Expr a, b;
-    double ca, cb;
-    if (!take_constant(m->a, &a, &ca) || !take_constant(m->b, &b, &cb)) return e;
+    double ca = 0, cb = 0;
+    take_constant(m->a, &a, &ca);
+    take_constant(m->b, &b, &cb);
     const double c = round_to(e.type(), ca * cb);
     if (!is_normal(e.type(), c)) return e;  // merging would lose a value that the separate products keep
     const Expr factor = make_float(e.type(), c);
