@@ -146,6 +146,17 @@ bool Type::is_max(int64_t x) const {
 
 bool Type::is_min(int64_t x) const { return is_int_or_uint() && x == min_int(); }
 
+double round_to(Type t, double x) {
+  if (t.bits() == 64 || !std::isfinite(x) || x == 0) return x;
+  if (t.bits() == 32) return static_cast<float>(x);
+  const Format f = format_of(t);
+  int exponent = 0;
+  std::frexp(x, &exponent);
+  const double unit = std::ldexp(1.0, std::max(exponent - f.digits, f.lowest));  // of the last digit; division is exact
+  const double rounded = std::nearbyint(x / unit) * unit;
+  return std::fabs(rounded) > f.largest ? std::copysign(HUGE_VAL, x) : rounded;
+}
+
 std::string to_string(Type t) {
   if (t.bits() == 0) return "undefined";
   static const char *const letters[] = {"i", "u", "f", "handle", "bf"};

@@ -115,6 +115,8 @@ Type type_of() {
   return TypeOf<T>::get();
 }
 
+/// x rounded to the nearest value of float type t, ties to even; infinity beyond its range.
+CALO_EXPORT double round_to(Type t, double x);
 /// Canonical spelling: i32, u8, f32, bf16, bool, handle; vectors u8x16.
 CALO_EXPORT std::string to_string(Type t);
 /// Reads `to_string`'s spelling (and Halide's int32, uint8, float32). Returns bits() == 0 if it is none.

@@ -481,7 +481,7 @@ ExprParser::Parsed ExprParser::builtin(const Token &token, bool *known) {
   if (lanes > 0) {
     const std::vector<Expr> args = arguments(&depth);
     arity(args, 1, token);
-    if (args[0].type().lanes() * lanes > kMostLanes) fail(token.loc, "too many lanes");
+    if (int64_t(args[0].type().lanes()) * lanes > kMostLanes) fail(token.loc, "too many lanes");
     return finish(make_broadcast(args[0], lanes), depth, token.loc);
   }
   if (word == "reinterpret") {
@@ -590,7 +590,7 @@ ExprParser::Parsed ExprParser::ramp(SrcLoc at) {
   const int lanes = integer(2, kMostLanes, "the number of lanes");
   close(")");
   agree(base, stride, "ramp", at);
-  if (base.e.type().lanes() != stride.e.type().lanes() || base.e.type().lanes() * lanes > kMostLanes) {
+  if (base.e.type().lanes() != stride.e.type().lanes() || int64_t(base.e.type().lanes()) * lanes > kMostLanes) {
     fail(at, "the base and the stride of a ramp have equal lanes, and at most 65535 in all");
   }
   if (base.e.type().is_handle()) fail(at, "ramp is not defined for handles");

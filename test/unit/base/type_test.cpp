@@ -106,3 +106,22 @@ TEST_CASE("type: which types hold which") {
   CHECK(!Int(32).can_represent(Float(16)));
   CHECK(!Int(32, 4).can_represent(Int(8)));
 }
+
+TEST_CASE("type: rounding to 16 bits is to nearest, ties to even, with gradual underflow and overflow") {
+  CHECK(round_to(Float(16), 1 + 0x1p-11) == 1);            // tie: to even
+  CHECK(round_to(Float(16), 1 + 0x3p-11) == 1 + 0x1p-9);   // tie: to even, upwards
+  CHECK(round_to(Float(16), 65519.9) == 65504);
+  CHECK(round_to(Float(16), 65520) == HUGE_VAL);
+  CHECK(round_to(Float(16), -65520) == -HUGE_VAL);
+  CHECK(round_to(Float(16), 0x1p-25) == 0);
+  CHECK(round_to(Float(16), 0x1.8p-25) == 0x1p-24);
+  CHECK(round_to(BFloat(16), 257) == 256);
+  CHECK(round_to(BFloat(16), 259) == 260);
+  CHECK(round_to(Float(32), 0.1) == static_cast<double>(0.1f));
+  CHECK(std::isnan(round_to(Float(16), NAN)));
+  for (int i = -70000; i <= 70000; i += 7) {
+    const double v = i / 16.0, r = round_to(Float(16), v);
+    CHECK(Float(16).can_represent(r));
+    CHECK(std::fabs(r - v) <= std::fabs(v) * 0x1p-11 + 0x1p-25);
+  }
+}
