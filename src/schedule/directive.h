@@ -19,6 +19,23 @@ enum class DirectiveKind {
 #undef DIRECTIVE
 };
 CALO_EXPORT const char *directive_name(DirectiveKind k);
+CALO_EXPORT bool find_directive(const std::string &name, DirectiveKind *kind);
+CALO_EXPORT std::vector<std::string> directive_names();  ///< those that are available
+CALO_EXPORT bool is_available(DirectiveKind k);          ///< false: "later:" in directives.def
+CALO_EXPORT std::string signature(DirectiveKind k);      ///< "split(var, newvar outer, ...)"
+/// Said of a Func as a whole (compute_at, bound ...), not of the loops of one of its stages.
+CALO_EXPORT bool is_func_level(DirectiveKind k);
+
+/// One parameter of a directive, from directives.def.
+struct ParamSpec {
+  enum class Kind { Var, NewVar, Expr, Tail, Vars, Level, Other } kind = Kind::Other;
+  std::string name;  ///< what it is for: "factor"; the kind's word where nothing else is said
+  bool optional = false;
+};
+CALO_EXPORT const std::vector<ParamSpec> &params_of(DirectiveKind k);
+
+CALO_EXPORT bool find_tail(const std::string &name, TailStrategy *tail);
+CALO_EXPORT const char *tail_name(TailStrategy t);
 
 /// One argument of a directive, as written.
 struct CALO_EXPORT Arg {
@@ -27,8 +44,8 @@ struct CALO_EXPORT Arg {
   std::string text;         ///< Name: a loop or dimension ("x", "r.x", "_0"); Enum: "GuardWithIf"; String
   Expr expr;                ///< Expr: a scalar expression (factors, bounds)
   std::vector<Arg> items;   ///< List: {a, b}
-  std::string key;          ///< key=value options; empty for positional arguments
-  // Level: a loop of a Func, or root or inlined (func empty; text "root" or "inlined")
+  std::string key;          ///< key=value options, {key: value} in lists; empty for positional arguments
+  // Level: the loop `text` of a Func
   std::string func;         ///< canonical Func name; from C++ empty until resolved, then found by func_id
   uint64_t func_id = 0;
   int stage = -1;           ///< -1: whichever stage has that loop

@@ -2,6 +2,7 @@
 // compute and store level, storage order and bounds. Cheap to copy. What lowering reads.
 #pragma once
 
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -19,14 +20,17 @@ struct Loop {
   SrcLoc loc;              ///< the directive that last gave it its kind
 };
 
-/// How loops derive from one another; in the order applied.
+/// How loops derive from one another; in the order applied. A name may come back for a loop derived from the one that
+/// had it: split(x, x, xi) gives {old x, outer x, inner xi}. So read the list forwards for ranges (take `old` out of the map,
+/// then put the new loops in) and backwards for values (take the new loops out, then put `old` in). Loops that derive from
+/// different variables never share a name.
 ///   Split:  old = outer * factor + inner (within old's range, by tail)
 ///   Fuse:   old is the fused loop: inner = old % extent(inner), outer = old / extent(inner), plus their mins
 ///   Rename: old is called outer now
 struct Relation {
   enum class Kind { Split, Fuse, Rename } kind;
   ir::Name old, outer, inner;
-  Expr factor;
+  Expr factor;                             ///< int32; at least 1 (max(..., 1) unless constant)
   TailStrategy tail = TailStrategy::Auto;  ///< resolved: never a value that legality refuses
   bool exact = false;                      ///< reductions: iterations beyond the edge must never run
   SrcLoc loc;
@@ -64,6 +68,8 @@ struct FuncState {
   std::vector<Bound> bounds;
   ir::MemoryType memory = ir::MemoryType::Auto;
   SrcLoc storage_loc;
+  SrcLoc loops_loc;     ///< the first directive on loops; undefined: none
+  bool touched = false; ///< some directive was about loops, bounds or storage order: the Func must not stay inlined
 };
 
 struct ScheduleState {
@@ -73,5 +79,20 @@ struct ScheduleState {
 
 /// The state before any directive: definition order of loops, outputs at root, everything else inlined.
 CALO_EXPORT ScheduleState initial_state(const ir::Program &p);
+/// The loops of one stage before any directive.
+CALO_EXPORT std::vector<Loop> initial_loops(const ir::Function &f, int stage);
+
+/// The index in `loops` that `text` means: a loop's name, an RVar's last part ("x" for "r.x") where that is unambiguous,
+/// or "_k" for the Func's dimension k. -1: none; -2: ambiguous.
+CALO_EXPORT int find_loop(const ir::Function &f, const std::vector<Loop> &loops, const std::string &text);
+/// Extents of the stage's live loops that are constant: split factors, bounds, constant RDoms and what derives from them.
+CALO_EXPORT std::unordered_map<ir::Name, int64_t> constant_extents(const ir::Function &f, const FuncState &s, int stage);
+/// Which of the definition's variables each live loop derives from.
+CALO_EXPORT std::unordered_map<ir::Name, std::vector<ir::Name>> root_vars(const ir::Function &f, const StageState &s,
+                                                                          int stage);
+/// "yo, xo, yi, xi": outermost first.
+CALO_EXPORT std::string loop_list(const StageState &s);
+/// "blur", "blur.update(0)".
+CALO_EXPORT std::string stage_name(const std::string &func, int stage);
 
 }  // namespace calotype::schedule

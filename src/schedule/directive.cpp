@@ -1,0 +1,189 @@
+// The tables behind directive records: names, parameters and availability from directives.def, and the makers of
+// arguments. Tests: test/unit/schedule/directive_test.cpp.
+#include "directive.h"
+
+#include <cstring>
+#include <unordered_map>
+
+namespace calotype::schedule {
+
+namespace {
+
+struct Line {
+  const char *name, *args, *doc;
+};
+constexpr Line kLines[] = {
+#define DIRECTIVE(name, args, doc) {#name, args, doc},
+#include "directives.def"
+#undef DIRECTIVE
+};
+constexpr size_t kCount = sizeof(kLines) / sizeof(kLines[0]);
+
+const Line &line_of(DirectiveKind k) { return kLines[static_cast<size_t>(k)]; }
+
+struct TailLine {
+  TailStrategy tail;
+  const char *name;
+};
+constexpr TailLine kTails[] = {
+    {TailStrategy::RoundUp, "RoundUp"},
+    {TailStrategy::GuardWithIf, "GuardWithIf"},
+    {TailStrategy::Predicate, "Predicate"},
+    {TailStrategy::PredicateLoads, "PredicateLoads"},
+    {TailStrategy::PredicateStores, "PredicateStores"},
+    {TailStrategy::ShiftInwards, "ShiftInwards"},
+    {TailStrategy::ShiftInwardsAndBlend, "ShiftInwardsAndBlend"},
+    {TailStrategy::RoundUpAndBlend, "RoundUpAndBlend"},
+    {TailStrategy::Auto, "Auto"},
+};
+
+ParamSpec::Kind kind_of_word(const std::string &word) {
+  using Kind = ParamSpec::Kind;
+  if (word == "var" || word == "rvar") return Kind::Var;
+  if (word == "newvar") return Kind::NewVar;
+  if (word == "expr") return Kind::Expr;
+  if (word == "Tail") return Kind::Tail;
+  if (word == "vars") return Kind::Vars;
+  if (word == "level") return Kind::Level;
+  return Kind::Other;
+}
+
+// "expr lanes?" -> {Expr, "lanes", optional}
+ParamSpec parse_param(std::string text) {
+  ParamSpec spec;
+  if (!text.empty() && text.back() == '?') {
+    spec.optional = true;
+    text.pop_back();
+  }
+  const size_t space = text.find(' ');
+  spec.kind = kind_of_word(text.substr(0, space));
+  spec.name = space == std::string::npos ? text : text.substr(space + 1);
+  return spec;
+}
+
+std::vector<ParamSpec> parse_params(const std::string &args) {
+  std::vector<ParamSpec> specs;
+  for (size_t at = 0; at < args.size();) {
+    size_t comma = args.find(", ", at);
+    if (comma == std::string::npos) comma = args.size();
+    specs.push_back(parse_param(args.substr(at, comma - at)));
+    at = comma + 2;
+  }
+  return specs;
+}
+
+}  // namespace
+
+const char *directive_name(DirectiveKind k) { return line_of(k).name; }
+
+bool find_directive(const std::string &name, DirectiveKind *kind) {
+  static const auto *table = [] {
+    auto *t = new std::unordered_map<std::string, DirectiveKind>();
+    for (size_t i = 0; i < kCount; i++) (*t)[kLines[i].name] = static_cast<DirectiveKind>(i);
+    return t;
+  }();
+  const auto it = table->find(name);
+  if (it == table->end()) return false;
+  *kind = it->second;
+  return true;
+}
+
+std::vector<std::string> directive_names() {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < kCount; i++) {
+    if (is_available(static_cast<DirectiveKind>(i))) names.push_back(kLines[i].name);
+  }
+  return names;
+}
+
+bool is_available(DirectiveKind k) { return std::strncmp(line_of(k).doc, "later:", 6) != 0; }
+
+std::string signature(DirectiveKind k) {
+  return std::string(line_of(k).name) + "(" + line_of(k).args + ")";
+}
+
+bool is_func_level(DirectiveKind k) {
+  switch (k) {
+    case DirectiveKind::compute_root:
+    case DirectiveKind::compute_at:
+    case DirectiveKind::compute_inline:
+    case DirectiveKind::store_at:
+    case DirectiveKind::store_root:
+    case DirectiveKind::bound:
+    case DirectiveKind::bound_extent:
+    case DirectiveKind::align_bounds:
+    case DirectiveKind::align_extent:
+    case DirectiveKind::reorder_storage: return true;
+    default: return false;
+  }
+}
+
+const std::vector<ParamSpec> &params_of(DirectiveKind k) {
+  static const auto *table = [] {
+    auto *t = new std::vector<std::vector<ParamSpec>>();
+    for (const Line &line : kLines) t->push_back(parse_params(line.args));
+    return t;
+  }();
+  return (*table)[static_cast<size_t>(k)];
+}
+
+bool find_tail(const std::string &name, TailStrategy *tail) {
+  for (const TailLine &line : kTails) {
+    if (name == line.name) {
+      *tail = line.tail;
+      return true;
+    }
+  }
+  return false;
+}
+
+const char *tail_name(TailStrategy t) {
+  for (const TailLine &line : kTails) {
+    if (line.tail == t) return line.name;
+  }
+  return "?";
+}
+
+Arg Arg::name(std::string text, SrcLoc loc) {
+  Arg a;
+  a.text = std::move(text);
+  a.loc = loc;
+  return a;
+}
+
+Arg Arg::value(Expr e, SrcLoc loc) {
+  Arg a;
+  a.kind = Kind::Expr;
+  a.expr = std::move(e);
+  a.loc = loc;
+  return a;
+}
+
+Arg Arg::enumerator(std::string text, SrcLoc loc) {
+  Arg a;
+  a.kind = Kind::Enum;
+  a.text = std::move(text);
+  a.loc = loc;
+  return a;
+}
+
+Arg Arg::list(std::vector<Arg> items, SrcLoc loc) {
+  Arg a;
+  a.kind = Kind::List;
+  a.items = std::move(items);
+  a.loc = loc;
+  return a;
+}
+
+Arg Arg::level(uint64_t func_id, std::string func, int stage, std::string loop, SrcLoc loc) {
+  Arg a;
+  a.kind = Kind::Level;
+  a.func_id = func_id;
+  a.func = std::move(func);
+  a.stage = stage;
+  a.text = std::move(loop);
+  a.loc = loc;
+  return a;
+}
+
+}  // namespace calotype::schedule

@@ -1,0 +1,178 @@
+// The state of loops before any directive, and questions about it: which loop a name means, which extents are constant,
+// which variables of the definition a loop derives from. Tests: test/unit/schedule/loop_state_test.cpp.
+#include "loop_state.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace calotype::schedule {
+
+namespace {
+
+// "_3" -> 3, else -1.
+int position_of(const std::string &text) {
+  if (text.size() < 2 || text.size() > 4 || text[0] != '_') return -1;
+  int k = 0;
+  for (size_t i = 1; i < text.size(); i++) {
+    if (text[i] < '0' || text[i] > '9') return -1;
+    k = k * 10 + (text[i] - '0');
+  }
+  return k;
+}
+
+int find_exact(const std::vector<Loop> &loops, const std::string &text) {
+  for (size_t i = 0; i < loops.size(); i++) {
+    if (loops[i].var == text) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+bool ends_with(const std::string &s, const std::string &tail) {
+  return s.size() > tail.size() && s.compare(s.size() - tail.size(), tail.size(), tail) == 0;
+}
+
+const int64_t *constant(const Expr &e) { return e.defined() ? ir::as_const_int(e) : nullptr; }
+
+using Extents = std::unordered_map<ir::Name, int64_t>;
+
+void split_extent(Extents &known, const Relation &r) {
+  const auto it = known.find(r.old);
+  const bool old_known = it != known.end();
+  const int64_t old = old_known ? it->second : 0;
+  if (old_known) known.erase(it);
+  known.erase(r.outer);
+  known.erase(r.inner);
+  const int64_t *factor = constant(r.factor);
+  if (!factor || *factor < 1) return;
+  known[r.inner] = *factor;
+  if (old_known) known[r.outer] = (old + *factor - 1) / *factor;
+}
+
+void fuse_extent(Extents &known, const Relation &r) {
+  const auto inner = known.find(r.inner), outer = known.find(r.outer);
+  const bool both = inner != known.end() && outer != known.end();
+  const int64_t product = both ? inner->second * outer->second : 0;
+  known.erase(r.inner);
+  known.erase(r.outer);
+  known.erase(r.old);
+  // Extents of int32 loops: a larger product is no constant worth knowing.
+  if (both && product <= std::numeric_limits<int32_t>::max()) known[r.old] = product;
+}
+
+void rename_extent(Extents &known, const Relation &r) {
+  const auto it = known.find(r.old);
+  if (it == known.end()) return;
+  const int64_t extent = it->second;
+  known.erase(it);
+  known[r.outer] = extent;
+}
+
+}  // namespace
+
+std::vector<Loop> initial_loops(const ir::Function &f, int stage) {
+  const ir::Definition &d = f.definitions[stage];
+  std::vector<Loop> loops;
+  for (const ir::ReductionVariable &r : d.rvars) {
+    Loop loop;
+    loop.var = r.var;
+    loop.reduction = true;
+    loops.push_back(loop);
+  }
+  for (size_t i = 0; i < d.args.size(); i++) {
+    const auto *v = d.args[i].as<ir::Variable>();
+    if (!v || v->name != f.args[i] || v->param) continue;
+    Loop loop;
+    loop.var = v->name;
+    loops.push_back(loop);
+  }
+  return loops;
+}
+
+ScheduleState initial_state(const ir::Program &p) {
+  ScheduleState state;
+  for (const ir::Function &f : p.funcs) {
+    FuncState s;
+    for (int stage = 0; stage < f.stages(); stage++) {
+      s.stages.emplace_back();
+      s.stages.back().loops = initial_loops(f, stage);
+    }
+    s.storage_order = f.args;
+    if (p.is_output(f.name)) s.compute.kind = s.store.kind = Level::Kind::Root;
+    state.funcs.emplace(f.name, std::move(s));
+  }
+  return state;
+}
+
+int find_loop(const ir::Function &f, const std::vector<Loop> &loops, const std::string &text) {
+  const int exact = find_exact(loops, text);
+  if (exact >= 0) return exact;
+  const int position = position_of(text);
+  if (position >= 0 && position < f.dimensions()) {
+    const int i = find_exact(loops, f.args[position]);
+    if (i >= 0) return i;
+  }
+  int found = -1;
+  for (size_t i = 0; i < loops.size(); i++) {
+    if (!loops[i].reduction || !ends_with(loops[i].var, "." + text)) continue;
+    if (found >= 0) return -2;
+    found = static_cast<int>(i);
+  }
+  return found;
+}
+
+std::unordered_map<ir::Name, int64_t> constant_extents(const ir::Function &f, const FuncState &s, int stage) {
+  Extents known;
+  for (const Bound &b : s.bounds) {
+    if (const int64_t *e = constant(b.extent)) known[b.var] = *e;
+  }
+  for (const ir::ReductionVariable &r : f.definitions[stage].rvars) {
+    if (const int64_t *e = constant(r.extent)) known[r.var] = *e;
+  }
+  for (const Relation &r : s.stages[stage].relations) {
+    switch (r.kind) {
+      case Relation::Kind::Split: split_extent(known, r); break;
+      case Relation::Kind::Fuse: fuse_extent(known, r); break;
+      case Relation::Kind::Rename: rename_extent(known, r); break;
+    }
+  }
+  return known;
+}
+
+std::unordered_map<ir::Name, std::vector<ir::Name>> root_vars(const ir::Function &f, const StageState &s, int stage) {
+  std::unordered_map<ir::Name, std::vector<ir::Name>> roots;
+  for (const Loop &loop : initial_loops(f, stage)) roots[loop.var] = {loop.var};
+  const auto take = [&](ir::Name var) {
+    std::vector<ir::Name> vars = std::move(roots[var]);
+    roots.erase(var);
+    return vars;
+  };
+  for (const Relation &r : s.relations) {
+    if (r.kind == Relation::Kind::Fuse) {
+      std::vector<ir::Name> vars = take(r.inner);
+      for (ir::Name v : take(r.outer)) {
+        if (std::find(vars.begin(), vars.end(), v) == vars.end()) vars.push_back(v);
+      }
+      roots[r.old] = std::move(vars);
+    } else {
+      std::vector<ir::Name> vars = take(r.old);
+      if (r.kind == Relation::Kind::Split) roots[r.inner] = vars;
+      roots[r.outer] = std::move(vars);
+    }
+  }
+  return roots;
+}
+
+std::string loop_list(const StageState &s) {
+  std::string text;
+  for (size_t i = s.loops.size(); i-- > 0;) {
+    text += s.loops[i].var;
+    if (i > 0) text += ", ";
+  }
+  return text;
+}
+
+std::string stage_name(const std::string &func, int stage) {
+  return stage == 0 ? func : func + ".update(" + std::to_string(stage - 1) + ")";
+}
+
+}  // namespace calotype::schedule

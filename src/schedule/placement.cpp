@@ -1,0 +1,554 @@
+// Judges compute and store levels, and how loops may nest. Consumers are judged before their producers.
+//
+// A stage runs at its Func's sites: a site is a place inside a loop of a consumer's stage; a Func at root has none. A
+// level "loop v of h" is legal if climbing from every reader, site by site, always meets that loop. Pure Funcs that are
+// inlined vanish first: what they read is read by their readers. Inlined Funcs with updates run in their readers'
+// innermost loop. Tests: test/unit/schedule/placement_test.cpp.
+#include "placement.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "../ir/visit.h"
+#include "legality.h"
+#include "replay.h"
+
+namespace calotype::schedule {
+
+namespace {
+
+using ir::ForType;
+
+// A place in the loops of one stage: in the body of loop `loop`; -1: inside all of them.
+struct Site {
+  int func, stage, loop;
+  bool operator<(const Site &o) const { return std::tie(func, stage, loop) < std::tie(o.func, o.stage, o.loop); }
+};
+
+// A loop that climbing looks for, and the stages in which it was met.
+struct Goal {
+  int func, stage;
+  std::string var;
+  std::set<int> *met = nullptr;
+};
+
+struct FuncInfo {
+  const ir::Function *f = nullptr;
+  const FuncState *s = nullptr;
+  bool substituted = false;         ///< inlined and pure: it vanishes
+  std::vector<Site> readers;        ///< stages of other Funcs that read it, after substitution; loop == -1
+  std::vector<Site> sites;          ///< empty: at root
+  bool misplaced = false;           ///< its level was refused: nothing follows from it
+  bool inside_vector = false;       ///< runs in a vectorised loop
+};
+
+class Placement {
+ public:
+  Placement(const ir::Program &p, const ScheduleState &state) : p_(p), state_(state) {}
+
+  std::vector<PlacementFault> run() {
+    collect();
+    for (size_t i = info_.size(); i-- > 0;) judge(static_cast<int>(i));
+    std::stable_sort(faults_.begin(), faults_.end(), [&](const PlacementFault &a, const PlacementFault &b) {
+      return index_.at(a.func) < index_.at(b.func);
+    });
+    return std::move(faults_);
+  }
+
+ private:
+  // ---- who reads whom ----------------------------------------------------------------------------
+  static std::vector<ir::Name> calls_of(const ir::Function &f, const ir::Definition &d) {
+    std::set<ir::Name> names;
+    const auto walk = [&](const Expr &e) {
+      if (!e.defined()) return;
+      ir::for_each_expr(e, [&](const Expr &x) {
+        const auto *call = x.as<ir::Call>();
+        if (call && call->call_type == ir::CallType::Halide && call->name != f.name) names.insert(call->name);
+      });
+    };
+    for (const Expr &e : d.args) walk(e);
+    for (const Expr &e : d.values) walk(e);
+    walk(d.predicate);
+    return {names.begin(), names.end()};
+  }
+
+  void collect() {
+    info_.resize(p_.funcs.size());
+    for (size_t i = 0; i < info_.size(); i++) {
+      FuncInfo &info = info_[i];
+      info.f = &p_.funcs[i];
+      info.s = &state_.of(info.f->name);
+      info.substituted = info.s->compute.is_inlined() && !info.f->has_updates() && !p_.is_output(info.f->name);
+      index_[info.f->name] = static_cast<int>(i);
+    }
+    // Producers come first, so what a substituted Func reads is known when its readers ask.
+    std::vector<std::set<int>> through(info_.size());
+    for (size_t i = 0; i < info_.size(); i++) {
+      const ir::Function &f = *info_[i].f;
+      for (int stage = 0; stage < f.stages(); stage++) {
+        std::set<int> reads;
+        for (ir::Name name : calls_of(f, f.definitions[stage])) {
+          const auto it = index_.find(name);
+          if (it == index_.end()) continue;
+          if (info_[it->second].substituted) {
+            reads.insert(through[it->second].begin(), through[it->second].end());
+          } else {
+            reads.insert(it->second);
+          }
+        }
+        if (info_[i].substituted) {
+          through[i] = std::move(reads);
+        } else {
+          for (int j : reads) info_[j].readers.push_back({static_cast<int>(i), stage, -1});
+        }
+      }
+    }
+  }
+
+  // ---- climbing ----------------------------------------------------------------------------------
+  const std::vector<Loop> &loops_of(int func, int stage) const { return info_[func].s->stages[stage].loops; }
+  int loop_index(int func, int stage, const std::string &var) const {
+    return find_loop(*info_[func].f, loops_of(func, stage), var);
+  }
+
+  // Does every run of the code at `from` lie inside the goal's loop?
+  bool inside(const Site &from, const Goal &goal, std::map<Site, bool> &memo) const {
+    if (from.func == goal.func) {
+      if (goal.stage >= 0 && goal.stage != from.stage) return false;
+      const int i = loop_index(from.func, from.stage, goal.var);
+      if (i < 0 || from.loop > i) return false;
+      if (goal.met) goal.met->insert(from.stage);
+      return true;
+    }
+    const auto it = memo.find(from);
+    if (it != memo.end()) return it->second;
+    const std::vector<Site> &sites = info_[from.func].sites;
+    bool all = !sites.empty();
+    for (const Site &site : sites) all = inside(site, goal, memo) && all;
+    return memo[from] = all;
+  }
+
+  bool all_readers_inside(const FuncInfo &info, const Goal &goal, const Site **outside = nullptr) const {
+    std::map<Site, bool> memo;
+    for (const Site &reader : info.readers) {
+      if (inside(reader, goal, memo)) continue;
+      if (outside) *outside = &reader;
+      return false;
+    }
+    return true;
+  }
+
+  // Calls visit(func, stage, loop index) for the loops around `from`, innermost first, until it returns false.
+  template <typename F>
+  bool climb(const Site &from, std::set<Site> &seen, const F &visit) const {
+    if (!seen.insert(from).second) return true;
+    const auto &loops = loops_of(from.func, from.stage);
+    for (size_t i = from.loop < 0 ? 0 : from.loop; i < loops.size(); i++) {
+      if (!visit(from.func, from.stage, static_cast<int>(i))) return false;
+    }
+    for (const Site &site : info_[from.func].sites) {
+      if (!climb(site, seen, visit)) return false;
+    }
+    return true;
+  }
+
+  // ---- messages ----------------------------------------------------------------------------------
+  std::string name_of(int func) const { return info_[func].f->name; }
+  std::string full_loop(int func, int stage, int loop) const { return name_of(func) + "." + loops_of(func, stage)[loop].var; }
+  std::string level_text(const Level &l) const {
+    if (l.is_root()) return "root";
+    if (l.is_inlined()) return "its readers";
+    return l.func + "." + l.var;
+  }
+
+  // "sharpen.y > blur_y.yo > blur_y.yi": the loops around a stage of `func`, outermost first.
+  std::string loops_around(int func, int stage) const {
+    std::vector<std::string> inner_first;
+    std::set<Site> seen;
+    Site at{func, stage, -1};
+    while (seen.insert(at).second && inner_first.size() < 64) {
+      const auto &loops = loops_of(at.func, at.stage);
+      for (size_t i = at.loop < 0 ? 0 : at.loop; i < loops.size(); i++) {
+        inner_first.push_back(full_loop(at.func, at.stage, static_cast<int>(i)));
+      }
+      if (info_[at.func].sites.empty()) break;
+      at = info_[at.func].sites[0];
+    }
+    std::string text;
+    for (size_t i = inner_first.size(); i-- > 0;) text += inner_first[i] + (i ? " > " : "");
+    return text;
+  }
+
+  std::string readers_text(const FuncInfo &info) const {
+    std::string text = "reads: ";
+    for (size_t i = 0; i < info.readers.size() && i < 8; i++) {
+      const Site &r = info.readers[i];
+      const SrcLoc loc = info_[r.func].f->definitions[r.stage].loc;
+      text += (i ? ", " : "") + stage_name(name_of(r.func), r.stage);
+      if (loc.defined()) text += " (" + to_string(loc) + ")";
+    }
+    if (info.readers.size() > 8) text += ", ...";
+    return text;
+  }
+
+  // Loops of which a producer may be computed, near its readers first.
+  std::vector<std::string> legal_places(const FuncInfo &info) const {
+    std::vector<std::string> places;
+    if (info.readers.empty()) return places;
+    int tries = 0;
+    std::set<Site> seen;
+    climb(info.readers[0], seen, [&](int func, int stage, int loop) {
+      const Goal goal{func, -1, loops_of(func, stage)[loop].var};
+      if (!vector_around({func, stage, loop}) && all_readers_inside(info, goal)) {
+        const std::string place = "compute_at(" + name_of(func) + ", " + goal.var + ")";
+        if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
+      }
+      return places.size() < 4 && ++tries < 64;
+    });
+    return places;
+  }
+
+  std::string help_for(const FuncInfo &info) const {
+    std::string text = "use compute_root()";
+    for (const std::string &place : legal_places(info)) text += ", or " + place;
+    return text;
+  }
+
+  void fault(int func, ir::Name consumer, Diagnostic d) { faults_.push_back({info_[func].f->name, consumer, std::move(d)}); }
+
+  // ---- one Func ----------------------------------------------------------------------------------
+  void judge(int i) {
+    FuncInfo &info = info_[i];
+    if (info.substituted) return judge_substituted(i);
+    if (info.s->compute.kind == Level::Kind::At) {
+      judge_compute_at(i);
+    } else if (info.s->compute.is_inlined()) {
+      for (const Site &r : info.readers) info.sites.push_back({r.func, r.stage, loops_of(r.func, r.stage).empty() ? -1 : 0});
+    }
+    for (const Site &site : info.sites) {
+      info.inside_vector |= vector_around(site);
+      info.misplaced |= info_[site.func].misplaced;
+    }
+    if (!info.misplaced) judge_store(i);
+    judge_loops(i);
+  }
+
+  void judge_substituted(int i) {
+    const FuncInfo &info = info_[i];
+    const FuncState &s = *info.s;
+    const std::string name = info.f->name;
+    if (!s.store.is_inlined()) {
+      Diagnostic d("S0115", s.store.loc, name + " has a storage level but is computed inline");
+      d.why.push_back({"compute_root or compute_at is missing: an inlined Func has no storage", {}});
+      d.help.push_back("add " + name + "." + help_for(info).substr(4));
+      return fault(i, {}, std::move(d));
+    }
+    if (!s.touched) return;
+    SrcLoc loc = s.loops_loc.defined() ? s.loops_loc : s.storage_loc;
+    if (!loc.defined() && !s.bounds.empty()) loc = s.bounds[0].loc;
+    Diagnostic d("S0108", loc, "a directive on the loops or storage of " + name + ", which is inlined and has none");
+    d.why.push_back({name + " is substituted where it is read", info.f->loc});
+    d.help.push_back("compute it somewhere: " + help_for(info).substr(4));
+    fault(i, {}, std::move(d));
+  }
+
+  bool vector_around(const Site &site) const {
+    const auto &loops = loops_of(site.func, site.stage);
+    for (size_t i = site.loop < 0 ? 0 : site.loop; i < loops.size(); i++) {
+      if (loops[i].kind == ForType::Vectorized) return true;
+    }
+    return info_[site.func].inside_vector;
+  }
+
+  void refuse_level(int i, const Level &l, Diagnostic d) {
+    d.help.push_back(help_for(info_[i]));
+    info_[i].misplaced = true;
+    fault(i, l.func, std::move(d));
+  }
+
+  // The consumer that a level names, or -1 after saying what is wrong with it.
+  int consumer_of(int i, const Level &l, const char *verb) {
+    const FuncInfo &info = info_[i];
+    const std::string what = info.f->name + " cannot be " + verb + " at " + level_text(l);
+    const auto it = index_.find(l.func);
+    if (it == index_.end()) {
+      refuse_level(i, l, no_such_func(l.func, p_, l.loc));
+      return -1;
+    }
+    const int h = it->second;
+    if (h == i) {
+      refuse_level(i, l, Diagnostic("S0104", l.loc, what).because("that is a loop of " + info.f->name + " itself"));
+      return -1;
+    }
+    if (info_[h].substituted) {
+      refuse_level(i, l, Diagnostic("S0104", l.loc, what).because(
+                             l.func + " is inlined: it has no loops, its readers compute it", info_[h].f->loc));
+      return -1;
+    }
+    bool known = false;
+    for (int stage = 0; stage < info_[h].f->stages(); stage++) {
+      known |= (l.stage < 0 || l.stage == stage) && loop_index(h, stage, l.var) >= 0;
+    }
+    if (known) return h;
+    const int stage = l.stage < 0 ? 0 : l.stage;
+    Diagnostic d = no_such_loop(verb == std::string("stored") ? "store_at" : "compute_at", l.loc, l.var,
+                                stage_name(l.func, stage), info_[h].s->stages[stage], false);
+    info_[i].misplaced = true;
+    if (d.help.empty()) d.help.push_back(help_for(info));
+    fault(i, l.func, std::move(d));
+    return -1;
+  }
+
+  void judge_compute_at(int i) {
+    FuncInfo &info = info_[i];
+    const Level &l = info.s->compute;
+    const int h = consumer_of(i, l, "computed");
+    if (h < 0) return;
+    std::set<int> stages;
+    const Site *outside = nullptr;
+    if (info_[h].misplaced) return drop(i);
+    const Goal goal{h, l.stage, l.var, &stages};
+    if (!all_readers_inside(info, goal, &outside)) {
+      if (info_[outside->func].misplaced) return drop(i);
+      return refuse_outside(i, h, *outside);
+    }
+    for (int stage : stages) {
+      const Site site{h, stage, loop_index(h, stage, l.var)};
+      if (vector_around(site)) return refuse_in_vector(i, h, site);
+      info.sites.push_back(site);
+    }
+  }
+
+  // The consumer's own place was refused: no judgement.
+  void drop(int i) { info_[i].misplaced = true; }
+
+  void refuse_outside(int i, int h, const Site &outside) {
+    const FuncInfo &info = info_[i];
+    const Level &l = info.s->compute;
+    Diagnostic d("S0104", l.loc, info.f->name + " cannot be computed at " + level_text(l));
+    const std::string reader = stage_name(name_of(outside.func), outside.stage);
+    const bool alone = info.readers.size() == 1;
+    d.why.push_back({reader + (alone ? " reads " : " also reads ") + info.f->name + ", and it runs outside the loop " +
+                         level_text(l),
+                     {}});
+    d.why.push_back({readers_text(info), {}});
+    int stage = l.stage;
+    for (int s = 0; stage < 0 && s < info_[h].f->stages(); s++) {
+      if (loop_index(h, s, l.var) >= 0) stage = s;
+    }
+    d.why.push_back({"loops: " + loops_around(h, stage < 0 ? 0 : stage), {}});
+    const std::vector<std::string> places = legal_places(info);
+    std::string help = "use a loop around all readers: compute_root()";
+    for (const std::string &place : places) help += ", or " + place;
+    d.help.push_back(std::move(help));
+    info_[i].misplaced = true;
+    fault(i, l.func, std::move(d));
+  }
+
+  void refuse_in_vector(int i, int h, const Site &site) {
+    const Level &l = info_[i].s->compute;
+    Diagnostic d("S0104", l.loc, info_[i].f->name + " cannot be computed at " + level_text(l));
+    const auto &loops = loops_of(h, site.stage);
+    const Loop *vector = nullptr;
+    for (size_t k = site.loop < 0 ? 0 : site.loop; k < loops.size(); k++) {
+      if (loops[k].kind == ForType::Vectorized) vector = &loops[k];
+    }
+    if (vector) {
+      d.why.push_back({"loop " + l.func + "." + vector->var + " is vectorised: its iterations run as one", vector->loc});
+    } else {
+      d.why.push_back({l.func + " runs inside a vectorised loop of its reader", {}});
+    }
+    d.why.push_back({"loops: " + loops_around(h, site.stage), {}});
+    refuse_level(i, l, std::move(d));
+  }
+
+  // ---- storage -----------------------------------------------------------------------------------
+  void judge_store(int i) {
+    const FuncInfo &info = info_[i];
+    const Level &store = info.s->store, &compute = info.s->compute;
+    if (store.is_inlined() || (store.is_root() && compute.is_root())) return;
+    const std::string name = info.f->name;
+    if (compute.is_inlined()) {
+      Diagnostic d("S0115", store.loc, name + " is stored at " + level_text(store) + " but no computation level was given");
+      d.why.push_back({"compute_root or compute_at is missing", {}});
+      d.help.push_back("add " + name + "." + help_for(info).substr(4));
+      return fault(i, store.func, std::move(d));
+    }
+    Goal goal{-1, -1, {}};
+    if (store.kind == Level::Kind::At) {
+      const int h = consumer_of(i, store, "stored");
+      if (h < 0) return;
+      goal = {h, store.stage, store.var};
+      std::map<Site, bool> memo;
+      bool contained = !compute.is_root();
+      for (const Site &site : info.sites) contained = contained && inside(site, goal, memo);
+      if (!contained) return refuse_store(i);
+    }
+    for (const Site &site : info.sites) {
+      if (!judge_between(i, site, goal)) return;
+    }
+  }
+
+  void refuse_store(int i) {
+    const FuncInfo &info = info_[i];
+    const Level &store = info.s->store, &compute = info.s->compute;
+    Diagnostic d("S0115", store.loc, info.f->name + " is stored at " + level_text(store) + " but computed at " +
+                                         level_text(compute));
+    d.why.push_back({"the storage level must be the computation level or a loop around it", compute.loc});
+    for (const Site &site : info.sites) {
+      d.why.push_back({"loops: " + loops_around(site.func, site.stage), {}});
+      break;
+    }
+    d.help.push_back("store it further out, or leave the storage level away: it is then the computation level");
+    fault(i, store.func, std::move(d));
+  }
+
+  // No parallel loop from inside the store level (goal; func -1: root) down to the computation at `site`.
+  bool judge_between(int i, const Site &site, const Goal &goal) {
+    std::set<Site> seen;
+    const Loop *parallel = nullptr;
+    std::string where;
+    const bool passed = climb_until(site, goal, seen, [&](int func, int stage, int loop) {
+      const Loop &l = loops_of(func, stage)[loop];
+      if (l.kind != ForType::Parallel) return true;
+      parallel = &l;
+      where = full_loop(func, stage, loop);
+      return false;
+    });
+    if (passed) return true;
+    const FuncInfo &info = info_[i];
+    Diagnostic d("S0107", info.s->store.loc, info.f->name + " is stored at " + level_text(info.s->store) +
+                                                 " and computed at " + level_text(info.s->compute) +
+                                                 ", with the parallel loop " + where + " between");
+    d.why.push_back({"iterations of " + where + " run at once and would write the same storage", parallel->loc});
+    d.why.push_back({"loops: " + loops_around(site.func, site.stage), {}});
+    d.help.push_back("store it inside the parallel loop: " + inside_parallel(site, where));
+    fault(i, info.s->store.func, std::move(d));
+    return false;
+  }
+
+  std::string inside_parallel(const Site &site, const std::string &where) const {
+    std::string help;
+    std::set<Site> seen;
+    climb(site, seen, [&](int func, int stage, int loop) {
+      help = "store_at(" + name_of(func) + ", " + loops_of(func, stage)[loop].var + ")";
+      return full_loop(func, stage, loop) != where;
+    });
+    return help;
+  }
+
+  template <typename F>
+  bool climb_until(const Site &from, const Goal &goal, std::set<Site> &seen, const F &visit) const {
+    if (!seen.insert(from).second) return true;
+    const auto &loops = loops_of(from.func, from.stage);
+    size_t end = loops.size();
+    const bool there = from.func == goal.func;
+    if (there) end = loop_index(from.func, from.stage, goal.var);
+    for (size_t i = from.loop < 0 ? 0 : from.loop; i < end; i++) {
+      if (!visit(from.func, from.stage, static_cast<int>(i))) return false;
+    }
+    if (there) return true;
+    for (const Site &site : info_[from.func].sites) {
+      if (!climb_until(site, goal, seen, visit)) return false;
+    }
+    return true;
+  }
+
+  // ---- how loops nest ----------------------------------------------------------------------------
+  void judge_loops(int i) {
+    const FuncInfo &info = info_[i];
+    for (int stage = 0; stage < info.f->stages(); stage++) {
+      if (!judge_nesting(i, stage)) continue;
+      judge_extents(i, stage);
+    }
+  }
+
+  bool judge_nesting(int i, int stage) {
+    const FuncInfo &info = info_[i];
+    const auto &loops = loops_of(i, stage);
+    const std::string name = stage_name(info.f->name, stage);
+    const Loop *outer = nullptr;
+    for (size_t k = loops.size(); k-- > 0;) {
+      const Loop &l = loops[k];
+      const bool vector = l.kind == ForType::Vectorized, parallel = l.kind == ForType::Parallel;
+      if ((vector || parallel) && (outer || info.inside_vector)) {
+        const std::string word = vector ? "vectorised" : "parallel";
+        Diagnostic d("S0112", l.loc, word + " loop " + l.var + " of " + name + " lies inside a vectorised loop");
+        if (outer) d.why.push_back({"loop " + outer->var + " is vectorised too: one stage has one vector loop", outer->loc});
+        if (!outer) d.why.push_back({name + " is computed inside a vectorised loop of its reader", {}});
+        d.help.push_back("unroll one of them, or leave it serial");
+        fault(i, {}, std::move(d));
+        return false;
+      }
+      if (vector) outer = &l;
+    }
+    return true;
+  }
+
+  void judge_extents(int i, int stage) {
+    const FuncInfo &info = info_[i];
+    const auto known = constant_extents(*info.f, *info.s, stage);
+    const bool output = p_.is_output(info.f->name);
+    int64_t copies = 1;
+    for (const Loop &l : loops_of(i, stage)) {
+      const bool vector = l.kind == ForType::Vectorized;
+      if (!vector && l.kind != ForType::Unrolled) continue;
+      const auto it = known.find(l.var);
+      // A producer's extents may turn out constant when its region is known: lowering judges those.
+      if (it == known.end()) {
+        if (output || l.reduction) refuse_extent(i, stage, l);
+        continue;
+      }
+      const int64_t most = vector ? kMaxLanes : kMaxUnrolled;
+      if (!vector) copies = std::min<int64_t>(copies, kMaxUnrolled) * std::min<int64_t>(it->second, kMaxUnrolled + 1);
+      if (it->second > most || copies > kMaxUnrolled) {
+        Diagnostic d("S0112", l.loc, "loop " + l.var + " of " + stage_name(info.f->name, stage) + " is too long to be " +
+                                         (vector ? "vectorised" : "unrolled"));
+        d.why.push_back({"its extent is " + std::to_string(it->second) + "; at most " + std::to_string(most) +
+                             (vector ? " lanes" : " copies of a stage") + " are made",
+                         {}});
+        d.help.push_back(std::string("use ") + (vector ? "vectorize" : "unroll") + "(" + l.var + ", n)");
+        return fault(i, {}, std::move(d));
+      }
+    }
+  }
+
+  void refuse_extent(int i, int stage, const Loop &l) {
+    const FuncInfo &info = info_[i];
+    const bool vector = l.kind == ForType::Vectorized;
+    const std::string word = vector ? "vectorize" : "unroll";
+    Diagnostic d("S0112", l.loc, "loop " + l.var + " of " + stage_name(info.f->name, stage) + " cannot be " +
+                                     (vector ? "vectorised" : "unrolled") + ": its extent is not constant");
+    std::string help = "use " + word + "(" + l.var + ", n)";
+    const auto roots = root_vars(*info.f, info.s->stages[stage], stage).at(l.var);
+    const auto &args = info.f->args;
+    if (roots.size() == 1 && std::find(args.begin(), args.end(), roots[0]) != args.end()) {
+      help += ", or promise its extent: bound_extent(" + roots[0] + ", n)";
+    }
+    d.why.push_back({l.reduction ? "its RDom's extent is known when the pipeline runs" : "the caller decides the size of an output", {}});
+    d.help.push_back(std::move(help));
+    fault(i, {}, std::move(d));
+  }
+
+  const ir::Program &p_;
+  const ScheduleState &state_;
+  std::vector<FuncInfo> info_;
+  std::map<ir::Name, int> index_;
+  std::vector<PlacementFault> faults_;
+};
+
+}  // namespace
+
+std::vector<PlacementFault> placement_faults(const ir::Program &p, const ScheduleState &state) {
+  return Placement(p, state).run();
+}
+
+std::vector<Diagnostic> check_placement(const ir::Program &p, const ScheduleState &state, const Target &) {
+  std::vector<Diagnostic> all;
+  for (PlacementFault &fault : placement_faults(p, state)) all.push_back(std::move(fault.diagnostic));
+  return all;
+}
+
+}  // namespace calotype::schedule

@@ -1,0 +1,927 @@
+// One directive applied to one Func's state. Each handler checks everything first and then changes a copy of the stage,
+// so that a refused directive leaves no trace. Tests: test/unit/schedule/replay_test.cpp.
+#include "replay.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_set>
+
+#include "../ir/equal.h"
+#include "../ir/print.h"
+#include "../ir/visit.h"
+#include "value.h"
+
+namespace calotype::schedule {
+
+namespace {
+
+using Names = std::vector<ir::Name>;
+using ir::ForType;
+
+const char *kind_word(ForType t) {
+  switch (t) {
+    case ForType::Parallel: return "parallel";
+    case ForType::Vectorized: return "vectorised";
+    case ForType::Unrolled: return "unrolled";
+    default: return "serial";
+  }
+}
+
+const char *arg_word(Arg::Kind k) {
+  switch (k) {
+    case Arg::Kind::Name: return "a name";
+    case Arg::Kind::Expr: return "a number";
+    case Arg::Kind::Enum: return "an enumerator";
+    case Arg::Kind::List: return "a list";
+    case Arg::Kind::Level: return "a loop of a Func";
+    case Arg::Kind::String: return "a string";
+  }
+  return "something else";
+}
+
+const char *wanted_word(ParamSpec::Kind k) {
+  switch (k) {
+    case ParamSpec::Kind::Var: return "the name of a loop or dimension";
+    case ParamSpec::Kind::NewVar: return "a new name";
+    case ParamSpec::Kind::Expr: return "a number";
+    case ParamSpec::Kind::Tail: return "a TailStrategy";
+    case ParamSpec::Kind::Vars: return "a list of names";
+    case ParamSpec::Kind::Level: return "a Func and one of its loops";
+    case ParamSpec::Kind::Other: return "something else";
+  }
+  return "something else";
+}
+
+// A loop's name, a dot, a letter: the inner loop that vectorize (v), unroll (u), parallel (t) make themselves.
+std::string implicit_inner(const std::string &var, const char *letter) { return var + "." + letter; }
+
+bool is_identifier(const std::string &s) {
+  if (s.empty() || (s[0] >= '0' && s[0] <= '9')) return false;
+  return std::all_of(s.begin(), s.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
+           c == '.';
+  });
+}
+
+class Replay {
+ public:
+  Replay(ReplayContext &cx, const ir::Function &f, FuncState &s, const Directive &d)
+      : cx_(cx), f_(f), s_(s), d_(d) {}
+
+  Reason run() {
+    if (check_subject() && shape_args()) {
+      if (is_func_level(d_.kind)) {
+        func_directive();
+      } else {
+        stage_directive();
+      }
+    }
+    return std::move(result_);
+  }
+
+ private:
+  // ---- saying no ---------------------------------------------------------------------------------
+  bool refuse(Diagnostic d) {
+    if (result_.legal) result_ = no(std::move(d));
+    return false;
+  }
+  bool refuse(const char *code, SrcLoc loc, std::string what, std::string why = {}, std::string help = {}) {
+    Diagnostic d(code, loc.defined() ? loc : d_.loc, std::move(what));
+    if (!why.empty()) d.why.push_back({std::move(why), {}});
+    if (!help.empty()) d.help.push_back(std::move(help));
+    return refuse(std::move(d));
+  }
+  std::string subject() const { return stage_name(f_.name, d_.stage); }
+  std::string directive() const { return directive_name(d_.kind); }
+
+  // ---- what every directive is checked for -------------------------------------------------------
+  bool check_subject() {
+    if (!is_available(d_.kind)) {
+      return refuse("S0901", d_.loc, directive() + " is not available yet", {},
+                    "remove it; docs/schedules.md lists the directives there are");
+    }
+    if (d_.stage < 0 || d_.stage >= f_.stages()) return refuse_stage();
+    if (is_func_level(d_.kind) && d_.stage > 0) {
+      return refuse("S0108", d_.loc, directive() + " does not belong to one update of " + f_.name,
+                    directive() + " is said of the Func as a whole", f_.name + "." + directive() + "(...)");
+    }
+    return true;
+  }
+
+  bool refuse_stage() {
+    const int updates = f_.stages() - 1;
+    std::string why = f_.name + " has no update definition";
+    if (updates == 1) why = f_.name + " has one update definition: update(0)";
+    if (updates > 1) {
+      why = f_.name + " has " + std::to_string(updates) + " update definitions: update(0) to update(" +
+            std::to_string(updates - 1) + ")";
+    }
+    return refuse("S0106", d_.loc, "there is no " + subject(), std::move(why));
+  }
+
+  // Brings the arguments into the order and kinds of directives.def: args_[i] belongs to params_of(kind)[i]; an optional
+  // argument that is left out has no text, expression or items.
+  bool shape_args() {
+    if (d_.kind == DirectiveKind::tile) return true;
+    const std::vector<ParamSpec> &specs = params_of(d_.kind);
+    args_.assign(specs.size(), Arg());
+    given_.assign(specs.size(), false);
+    if (specs.size() == 1 && specs[0].kind == ParamSpec::Kind::Vars) return gather_names(d_.args, &names_);
+    size_t next = 0;
+    for (const Arg &a : d_.args) {
+      size_t i = next;
+      if (!a.key.empty()) {
+        i = 0;
+        while (i < specs.size() && specs[i].name != a.key) i++;
+      } else if (i < specs.size() && specs[i].optional && specs[i].kind == ParamSpec::Kind::Expr &&
+                 a.kind == Arg::Kind::Enum) {
+        i++;  // vectorize(x, GuardWithIf) would skip the factor: said below
+        return refuse_arity("the tail strategy needs a factor before it", a.loc);
+      }
+      if (i >= specs.size() || given_[i]) {
+        return refuse_arity(a.key.empty() ? "there are too many arguments" : "there is no place for " + a.key + "=",
+                            a.loc);
+      }
+      if (!convert(a, specs[i], &args_[i])) return false;
+      given_[i] = true;
+      if (a.key.empty()) next = i + 1;
+    }
+    for (size_t i = 0; i < specs.size(); i++) {
+      if (!given_[i] && !specs[i].optional) return refuse_arity("the argument " + specs[i].name + " is missing", {});
+    }
+    return true;
+  }
+
+  bool refuse_arity(std::string why, SrcLoc loc) {
+    return refuse("S0105", loc, "wrong arguments of " + directive(), std::move(why),
+                  "it is used as " + signature(d_.kind));
+  }
+
+  // Accepts a bare name as a number (a let or a parameter) and resolves numbers.
+  bool convert(const Arg &a, const ParamSpec &spec, Arg *out) {
+    *out = a;
+    bool fits = false;
+    switch (spec.kind) {
+      case ParamSpec::Kind::Var:
+      case ParamSpec::Kind::NewVar: fits = a.kind == Arg::Kind::Name; break;
+      case ParamSpec::Kind::Level: fits = a.kind == Arg::Kind::Level; break;
+      case ParamSpec::Kind::Tail: {
+        TailStrategy tail;
+        fits = (a.kind == Arg::Kind::Enum || a.kind == Arg::Kind::Name) && find_tail(a.text, &tail);
+        if (a.kind == Arg::Kind::Enum && !fits) return refuse_tail_name(a);
+        break;
+      }
+      case ParamSpec::Kind::Expr:
+        if (a.kind == Arg::Kind::Name) *out = Arg::value(ir::make_var(a.text), a.loc);
+        fits = out->kind == Arg::Kind::Expr && out->expr.defined();
+        break;
+      default: break;
+    }
+    if (!fits) {
+      return refuse_arity(spec.name + " is " + arg_word(a.kind) + (a.text.empty() ? "" : " (" + a.text + ")") +
+                              ", expected " + wanted_word(spec.kind),
+                          a.loc);
+    }
+    return out->kind != Arg::Kind::Expr || resolve(out);
+  }
+
+  bool refuse_tail_name(const Arg &a) {
+    std::vector<std::string> all;
+    for (int i = 0; i <= static_cast<int>(TailStrategy::Auto); i++) all.push_back(tail_name(static_cast<TailStrategy>(i)));
+    std::string help = "one of";
+    for (const std::string &name : all) help += " " + name;
+    return refuse("S0105", a.loc, "there is no TailStrategy " + a.text, {}, std::move(help));
+  }
+
+  // An integer scalar over parameters, as int32.
+  bool resolve(Arg *a) {
+    const ValueScope scope{cx_.program, cx_.target, cx_.lets};
+    Diagnostic why;
+    Expr e = resolve_value(a->expr, scope, a->loc.defined() ? a->loc : d_.loc, &why);
+    if (!e.defined()) return refuse(std::move(why));
+    if (!e.type().is_int_or_uint() || !e.type().is_scalar() || e.type().is_bool()) {
+      return refuse("S0110", a->loc, "a number in " + directive() + " is no integer: " + ir::to_string(e));
+    }
+    int64_t value = 0;
+    if (constant_value(e, &value)) {
+      if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<int32_t>::max()) {
+        return refuse("S0110", a->loc, std::to_string(value) + " does not fit 32 bits");
+      }
+      e = ir::make_int(Int(32), value);
+    }
+    a->expr = ir::make_cast(Int(32), e);
+    return true;
+  }
+
+  bool gather_names(const std::vector<Arg> &args, std::vector<Arg> *out) {
+    for (const Arg &a : args) {
+      if (a.kind == Arg::Kind::List) {
+        if (!gather_names(a.items, out)) return false;
+      } else if (a.kind == Arg::Kind::Name && a.key.empty()) {
+        out->push_back(a);
+      } else {
+        return refuse_arity(std::string("expected names, found ") + arg_word(a.kind), a.loc);
+      }
+    }
+    return true;
+  }
+
+  // A constant of at least 1, or an expression that lowering evaluates.
+  bool check_positive(const Arg &a, const char *what) {
+    const int64_t *value = ir::as_const_int(a.expr);
+    if (!value || *value >= 1) return true;
+    return refuse("S0110", a.loc, std::string(what) + " of " + directive() + " is " + std::to_string(*value),
+                  "it must be at least 1");
+  }
+  static Expr at_least_one(const Expr &e) {
+    return ir::as_const_int(e) ? e : ir::make_max(e, ir::make_int(Int(32), 1));
+  }
+
+  // ---- names and loops ---------------------------------------------------------------------------
+  StageState &stage() { return s_.stages[d_.stage]; }
+
+  bool loop_of(const StageState &s, const Arg &a, int *index) {
+    *index = find_loop(f_, s.loops, a.text);
+    if (*index >= 0) return true;
+    return refuse(no_such_loop(directive(), a.loc.defined() ? a.loc : d_.loc, a.text, subject(), s, *index == -2));
+  }
+
+  // Names that `var` has derived from, itself included: they may be used again for what derives from it.
+  static std::unordered_set<ir::Name> lineage(const StageState &s, const Names &vars) {
+    std::unordered_set<ir::Name> line(vars.begin(), vars.end());
+    for (size_t i = s.relations.size(); i-- > 0;) {
+      const Relation &r = s.relations[i];
+      if (r.kind == Relation::Kind::Fuse) {
+        if (line.count(r.old)) line.insert({r.inner, r.outer});
+      } else if (line.count(r.outer) || (r.kind == Relation::Kind::Split && line.count(r.inner))) {
+        line.insert(r.old);
+      }
+    }
+    return line;
+  }
+
+  // May `a` name a new loop that replaces (all of) `olds`?
+  bool check_new_name(const StageState &s, const Arg &a, const Names &olds) {
+    if (!is_identifier(a.text)) return refuse("S0105", a.loc, "\"" + a.text + "\" is no name");
+    const ir::Name name = a.text;
+    if (std::find(olds.begin(), olds.end(), name) != olds.end()) return true;
+    for (const Loop &loop : s.loops) {
+      if (loop.var == name) {
+        return refuse("S0109", a.loc, "loop name " + a.text + " is already used in " + subject(),
+                      "the loops are: " + loop_list(s));
+      }
+    }
+    bool used = false;
+    for (const Loop &loop : initial_loops(f_, d_.stage)) used |= loop.var == name;
+    SrcLoc where;
+    for (const Relation &r : s.relations) {
+      if (r.old == name || r.outer == name || r.inner == name) {
+        used = true;
+        where = r.loc;
+      }
+    }
+    if (!used || lineage(s, olds).count(name)) return true;
+    Diagnostic d("S0109", a.loc.defined() ? a.loc : d_.loc, "loop name " + a.text + " was used before in " + subject());
+    d.why.push_back({a.text + " named another loop, from which others derive", where});
+    return refuse(std::move(d));
+  }
+
+  bool check_two_new_names(const StageState &s, const Arg &a, const Arg &b, const Names &olds) {
+    if (!check_new_name(s, a, olds) || !check_new_name(s, b, olds)) return false;
+    if (a.text != b.text) return true;
+    return refuse("S0114", b.loc, directive() + " gives both new loops the name " + b.text);
+  }
+
+  bool check_size(const StageState &s) {
+    if (s.loops.size() <= kMaxLoops && s.relations.size() <= kMaxRelations) return true;
+    return refuse("S0002", d_.loc, subject() + " is split too often",
+                  "a stage has at most " + std::to_string(kMaxLoops) + " loops and " + std::to_string(kMaxRelations) +
+                      " splits, fuses and renames");
+  }
+
+  void accept(StageState next) {
+    stage() = std::move(next);
+    s_.touched = true;
+    if (!s_.loops_loc.defined()) s_.loops_loc = d_.loc;
+  }
+
+  // ---- splits ------------------------------------------------------------------------------------
+  bool refuse_tail(TailStrategy tail, SrcLoc loc, const std::string &var, std::string why, std::string help) {
+    return refuse("S0113", loc, std::string(tail_name(tail)) + " cannot be used to split " + var + " of " + subject(),
+                  std::move(why), std::move(help));
+  }
+
+  bool resolve_tail(const Loop &loop, bool divides, TailStrategy asked, SrcLoc loc, TailStrategy *tail) {
+    *tail = asked;
+    switch (asked) {
+      case TailStrategy::GuardWithIf:
+      case TailStrategy::Predicate:
+      case TailStrategy::PredicateStores: return true;
+      default: break;
+    }
+    if (loop.reduction) {
+      *tail = TailStrategy::GuardWithIf;
+      if (asked == TailStrategy::Auto || divides) return true;
+      return refuse_tail(asked, loc, loop.var, loop.var + " belongs to a reduction, whose iterations must each run once",
+                         "use GuardWithIf, Predicate or Auto");
+    }
+    if (divides) {
+      *tail = TailStrategy::RoundUp;  // nothing to round: no guard needed
+      return true;
+    }
+    if (d_.stage == 0 || asked == TailStrategy::ShiftInwardsAndBlend || asked == TailStrategy::RoundUpAndBlend) return true;
+    *tail = TailStrategy::GuardWithIf;
+    if (asked == TailStrategy::Auto) return true;
+    if (asked == TailStrategy::ShiftInwards) {
+      return refuse_tail(asked, loc, loop.var, "it computes some elements twice, and an update would change them twice",
+                         "use GuardWithIf, Predicate, ShiftInwardsAndBlend or Auto");
+    }
+    return refuse_tail(asked, loc, loop.var, "it stores elements beyond those asked for, and an update may not",
+                       "use GuardWithIf, Predicate or Auto, or promise an extent that the factor divides: " + f_.name +
+                           ".bound_extent(" + loop.var + ", ...)");
+  }
+
+  // A constant extent smaller than the factor leaves a shifted block no room.
+  bool check_room(const StageState &s, const Loop &loop, const Expr &factor, TailStrategy tail, SrcLoc loc) {
+    const bool shifts = tail == TailStrategy::ShiftInwards || tail == TailStrategy::ShiftInwardsAndBlend;
+    const int64_t *n = ir::as_const_int(factor);
+    const auto extents = constant_extents_of(s);
+    const auto extent = extents.find(loop.var);
+    if (!shifts || !n || extent == extents.end() || extent->second >= *n) return true;
+    return refuse_tail(tail, loc, loop.var,
+                       "extent " + std::to_string(extent->second) + " is smaller than factor " + std::to_string(*n),
+                       "use a smaller factor, or GuardWithIf or Auto");
+  }
+
+  std::unordered_map<ir::Name, int64_t> constant_extents_of(const StageState &s) {
+    FuncState now;
+    now.bounds = s_.bounds;
+    now.stages.resize(d_.stage + 1);
+    now.stages[d_.stage] = s;
+    return constant_extents(f_, now, d_.stage);
+  }
+
+  bool divides(const StageState &s, ir::Name var, const Expr &factor) {
+    const int64_t *n = ir::as_const_int(factor);
+    if (!n || *n < 1) return false;
+    if (*n == 1) return true;
+    const auto extents = constant_extents_of(s);
+    const auto it = extents.find(var);
+    return it != extents.end() && it->second % *n == 0;
+  }
+
+  struct SplitRequest {
+    int loop;
+    std::string outer, inner;
+    Arg factor;
+    TailStrategy tail;
+    SrcLoc tail_loc;
+  };
+
+  // Auto on a loop of constant extent needs no choice at run time.
+  TailStrategy settle_auto(const StageState &s, const Loop &loop, const Expr &factor, TailStrategy tail) {
+    const int64_t *n = ir::as_const_int(factor);
+    const auto extents = constant_extents_of(s);
+    const auto it = extents.find(loop.var);
+    if (tail != TailStrategy::Auto || !n || it == extents.end() || *n <= it->second) return tail;
+    return TailStrategy::GuardWithIf;
+  }
+
+  // The outer loop keeps a parallel or unrolled loop's kind, and so does the inner one.
+  bool split_loop(StageState &s, const SplitRequest &q) {
+    const Loop old = s.loops[q.loop];
+    if (old.kind == ForType::Vectorized) return refuse_vectorised(old);
+    if (!check_positive(q.factor, "factor")) return false;
+    const bool exact_fit = divides(s, old.var, q.factor.expr);
+    TailStrategy tail;
+    if (!resolve_tail(old, exact_fit, q.tail, q.tail_loc, &tail)) return false;
+    if (!check_room(s, old, q.factor.expr, tail, q.tail_loc)) return false;
+    Relation r;
+    r.kind = Relation::Kind::Split;
+    r.old = old.var;
+    r.outer = q.outer;
+    r.inner = q.inner;
+    r.factor = at_least_one(q.factor.expr);
+    r.tail = settle_auto(s, old, q.factor.expr, tail);
+    r.exact = old.reduction;
+    r.loc = d_.loc;
+    Loop outer = old, inner = old;
+    outer.var = r.outer;
+    inner.var = r.inner;
+    s.loops[q.loop] = inner;
+    s.loops.insert(s.loops.begin() + q.loop + 1, outer);
+    s.relations.push_back(std::move(r));
+    return check_size(s);
+  }
+
+  bool refuse_vectorised(const Loop &loop) {
+    Diagnostic d("S0117", d_.loc, directive() + " meets the vectorised loop " + loop.var + " of " + subject());
+    d.why.push_back({loop.var + " was vectorised before", loop.loc});
+    d.help.push_back(std::string(directive()) + " first, then vectorize");
+    return refuse(std::move(d));
+  }
+
+  TailStrategy tail_arg(size_t i) {
+    TailStrategy tail = TailStrategy::Auto;
+    if (given_[i]) find_tail(args_[i].text, &tail);
+    return tail;
+  }
+
+  bool split() {
+    StageState next = stage();
+    int loop = 0;
+    if (!loop_of(next, args_[0], &loop)) return false;
+    if (!check_two_new_names(next, args_[1], args_[2], {next.loops[loop].var})) return false;
+    if (!split_loop(next, {loop, args_[1].text, args_[2].text, args_[3], tail_arg(4), args_[4].loc})) return false;
+    accept(std::move(next));
+    return true;
+  }
+
+  // ---- fuse, rename, reorder, tile ---------------------------------------------------------------
+  bool fuse() {
+    StageState next = stage();
+    int inner = 0, outer = 0;
+    if (!loop_of(next, args_[0], &inner) || !loop_of(next, args_[1], &outer)) return false;
+    if (inner == outer) return refuse("S0114", args_[1].loc, "fuse joins " + args_[1].text + " with itself");
+    for (int i : {inner, outer}) {
+      if (next.loops[i].kind == ForType::Serial) continue;
+      Diagnostic d("S0117", d_.loc, "fuse meets the " + std::string(kind_word(next.loops[i].kind)) + " loop " +
+                                        next.loops[i].var + " of " + subject());
+      d.why.push_back({next.loops[i].var + " got its kind before", next.loops[i].loc});
+      d.help.push_back("fuse first, then say how the fused loop runs");
+      return refuse(std::move(d));
+    }
+    const Loop in = next.loops[inner], out = next.loops[outer];
+    if (!check_new_name(next, args_[2], {in.var, out.var})) return false;
+    Names order;
+    for (const Loop &loop : next.loops) {
+      if (loop.var != out.var) order.push_back(loop.var);
+      if (loop.var == in.var) order.push_back(out.var);
+    }
+    if (!check_order(next, order)) return false;
+    Relation r;
+    r.kind = Relation::Kind::Fuse;
+    r.old = args_[2].text;
+    r.inner = in.var;
+    r.outer = out.var;
+    r.loc = d_.loc;
+    r.exact = in.reduction || out.reduction;
+    next.loops[inner].var = r.old;
+    next.loops[inner].reduction = r.exact;
+    next.loops.erase(next.loops.begin() + outer);
+    next.relations.push_back(std::move(r));
+    if (!check_size(next)) return false;
+    accept(std::move(next));
+    return true;
+  }
+
+  bool rename() {
+    StageState next = stage();
+    int i = 0;
+    if (!loop_of(next, args_[0], &i) || !check_new_name(next, args_[1], {next.loops[i].var})) return false;
+    Relation r;
+    r.kind = Relation::Kind::Rename;
+    r.old = next.loops[i].var;
+    r.outer = args_[1].text;
+    r.exact = next.loops[i].reduction;
+    r.loc = d_.loc;
+    next.loops[i].var = r.outer;
+    if (r.old != r.outer) next.relations.push_back(std::move(r));
+    if (!check_size(next)) return false;
+    accept(std::move(next));
+    return true;
+  }
+
+  // Would the loops in `order` run dependent iterations in another order than now?
+  bool check_order(const StageState &s, const Names &order) {
+    const OrderFacts &facts = cx_.order.of(f_, d_.stage);
+    if (facts.commutative || facts.dependent.empty()) return true;
+    const auto roots = root_vars(f_, s, d_.stage);
+    Names before, after;
+    for (const Loop &loop : s.loops) {
+      if (!facts.is_free(roots.at(loop.var))) before.push_back(loop.var);
+    }
+    for (ir::Name v : order) {
+      if (!facts.is_free(roots.at(v))) after.push_back(v);
+    }
+    size_t i = 0;
+    while (i < before.size() && before[i] == after[i]) i++;
+    if (i == before.size()) return true;
+    Diagnostic d("S0111", d_.loc, directive() + " cannot let " + after[i] + " of " + subject() + " run inside " + before[i]);
+    d.why.push_back({"it would change the order of a reduction: " + facts.ordered_because, facts.loc});
+    for (ir::Name loop : {before[i], after[i]}) {
+      for (ir::Name v : roots.at(loop)) {
+        const auto it = facts.dependent.find(v);
+        if (it != facts.dependent.end()) d.why.push_back({it->second, {}});
+      }
+    }
+    d.help.push_back("keep these loops in the order they have, outermost first: " + text_of(before));
+    return refuse(std::move(d));
+  }
+
+  static std::string text_of(const Names &innermost_first) {
+    std::string text;
+    for (size_t i = innermost_first.size(); i-- > 0;) text += innermost_first[i] + (i ? ", " : "");
+    return text;
+  }
+
+  bool reorder_loops(StageState &s, const std::vector<Arg> &names) {
+    std::vector<int> wanted;
+    for (const Arg &a : names) {
+      int i = 0;
+      if (!loop_of(s, a, &i)) return false;
+      if (std::find(wanted.begin(), wanted.end(), i) != wanted.end()) {
+        return refuse("S0114", a.loc, directive() + " names " + a.text + " twice");
+      }
+      wanted.push_back(i);
+    }
+    std::vector<int> places = wanted;
+    std::sort(places.begin(), places.end());
+    std::vector<Loop> loops = s.loops;
+    for (size_t k = 0; k < wanted.size(); k++) loops[places[k]] = s.loops[wanted[k]];
+    Names order;
+    for (const Loop &loop : loops) order.push_back(loop.var);
+    if (!check_order(s, order)) return false;
+    s.loops = std::move(loops);
+    return true;
+  }
+
+  bool reorder() {
+    if (names_.empty()) return refuse_arity("it needs the loops' names", {});
+    StageState next = stage();
+    if (!reorder_loops(next, names_)) return false;
+    accept(std::move(next));
+    return true;
+  }
+
+  struct TileRequest {
+    std::vector<Arg> vars, outers, inners, factors;
+    TailStrategy tail = TailStrategy::Auto;
+    SrcLoc tail_loc;
+  };
+
+  // tile(x, y, xo, yo, xi, yi, fx, fy), without xo and yo the outer loops keep the names; or lists of equal length:
+  // tile({x, y}, {xo, yo}, {xi, yi}, {fx, fy}), tile({x, y}, {xi, yi}, {fx, fy}).
+  bool shape_tile(TileRequest *t) {
+    std::vector<Arg> args = d_.args;
+    if (!args.empty() && args.back().kind != Arg::Kind::List && find_tail(args.back().text, &t->tail)) {
+      t->tail_loc = args.back().loc;
+      args.pop_back();
+    } else if (!args.empty() && args.back().kind == Arg::Kind::Enum) {
+      return refuse_tail_name(args.back());
+    }
+    std::vector<std::vector<Arg>> groups;
+    if (!args.empty() && args[0].kind == Arg::Kind::List) {
+      for (const Arg &a : args) groups.push_back(a.kind == Arg::Kind::List ? a.items : std::vector<Arg>{a});
+    } else if (args.size() == 6 || args.size() == 8) {
+      for (size_t i = 0; i < args.size(); i += 2) groups.push_back({args[i], args[i + 1]});
+    }
+    if (groups.size() == 3) groups.insert(groups.begin() + 1, groups[0]);
+    if (groups.size() != 4) return refuse_arity("it takes two loops, the names of the new ones and two factors", {});
+    for (const auto &g : groups) {
+      if (g.empty() || g.size() != groups[0].size()) return refuse_arity("its lists have different lengths", {});
+    }
+    for (size_t g = 0; g < 4; g++) {
+      const ParamSpec::Kind kind = g == 0 ? ParamSpec::Kind::Var : g < 3 ? ParamSpec::Kind::NewVar : ParamSpec::Kind::Expr;
+      const ParamSpec spec{kind, g == 3 ? "factor" : "loop", false};
+      for (Arg &a : groups[g]) {
+        const Arg given = a;
+        if (!convert(given, spec, &a)) return false;
+      }
+    }
+    t->vars = groups[0];
+    t->outers = groups[1];
+    t->inners = groups[2];
+    t->factors = groups[3];
+    return true;
+  }
+
+  bool tile() {
+    TileRequest t;
+    if (!shape_tile(&t)) return false;
+    StageState next = stage();
+    const size_t n = t.vars.size();
+    std::vector<Arg> order = t.inners;
+    for (size_t i = 0; i < n; i++) {
+      for (size_t j = 0; j < i; j++) {
+        if (t.vars[i].text == t.vars[j].text) return refuse("S0114", t.vars[i].loc, "tile names " + t.vars[i].text + " twice");
+      }
+      int loop = 0;
+      if (!loop_of(next, t.vars[i], &loop)) return false;
+      // An outer loop that keeps a shortened name ("x" for "r.x") keeps the full one.
+      Arg outer = t.outers[i];
+      if (outer.text == t.vars[i].text) outer.text = next.loops[loop].var;
+      if (!check_two_new_names(next, outer, t.inners[i], {next.loops[loop].var})) return false;
+      if (!split_loop(next, {loop, outer.text, t.inners[i].text, t.factors[i], t.tail, t.tail_loc})) return false;
+      order.push_back(outer);
+    }
+    if (!reorder_loops(next, order)) return false;
+    accept(std::move(next));
+    return true;
+  }
+
+  // ---- how loops run -----------------------------------------------------------------------------
+  bool check_race_free(const StageState &s, const Loop &loop) {
+    const OrderFacts &facts = cx_.order.of(f_, d_.stage);
+    const auto roots = root_vars(f_, s, d_.stage);
+    const auto &vars = roots.at(loop.var);
+    if (facts.is_free(vars)) return true;
+    Diagnostic d("S0111", d_.loc, directive() + " cannot run the iterations of " + loop.var + " of " + subject() + " at once");
+    for (ir::Name v : vars) {
+      const auto it = facts.dependent.find(v);
+      if (it != facts.dependent.end()) d.why.push_back({it->second, facts.loc});
+    }
+    std::string free;
+    for (const Loop &other : s.loops) {
+      if (facts.is_free(roots.at(other.var))) free += (free.empty() ? "" : ", ") + other.var.str();
+    }
+    d.help.push_back(free.empty() ? "run the loop serially" : "use a loop whose iterations are independent: " + free);
+    return refuse(std::move(d));
+  }
+
+  bool mark(StageState &s, int i, ForType kind) {
+    Loop &loop = s.loops[i];
+    if (kind != ForType::Serial && loop.kind != ForType::Serial && loop.kind != kind) {
+      Diagnostic d("S0117", d_.loc, "loop " + loop.var + " of " + subject() + " cannot be " + kind_word(kind) + " too");
+      d.why.push_back({"it is " + std::string(kind_word(loop.kind)) + " already", loop.loc});
+      d.help.push_back("split it, or make it serial(" + loop.var + ") first");
+      return refuse(std::move(d));
+    }
+    if ((kind == ForType::Parallel || kind == ForType::Vectorized) && !check_race_free(s, loop)) return false;
+    loop.kind = kind;
+    loop.loc = d_.loc;
+    return true;
+  }
+
+  bool check_count(const Arg &a, ForType kind) {
+    if (kind == ForType::Parallel) return true;
+    const int64_t *n = ir::as_const_int(a.expr);
+    const int64_t most = kind == ForType::Vectorized ? kMaxLanes : kMaxUnrolled;
+    const char *what = kind == ForType::Vectorized ? "lanes" : "copies";
+    if (!n) {
+      return refuse("S0110", a.loc, directive() + " needs a constant number of " + what + ", not " + ir::to_string(a.expr),
+                    "code is made for a fixed number");
+    }
+    if (*n >= 1 && *n <= most) return true;
+    return refuse("S0110", a.loc, directive() + " of " + std::to_string(*n) + " " + what,
+                  "it must be 1 to " + std::to_string(most));
+  }
+
+  // vectorize(x, 8), unroll(x, 4), parallel(x, task): the outer loop keeps the name.
+  bool run_as(ForType kind, const char *letter) {
+    StageState next = stage();
+    int i = 0;
+    if (!loop_of(next, args_[0], &i)) return false;
+    if (given_.size() > 1 && given_[1]) {
+      if (!check_count(args_[1], kind)) return false;
+      const std::string var = next.loops[i].var;
+      Arg inner = Arg::name(implicit_inner(var, letter), d_.loc);
+      for (int n = 2; name_exists(next, inner.text); n++) inner.text = implicit_inner(var, letter) + std::to_string(n);
+      if (!split_loop(next, {i, var, inner.text, args_[1], tail_arg(2), args_[2].loc})) return false;
+      next.loops[i].kind = ForType::Serial;  // a kind the old loop had stays with the outer one
+      if (kind == ForType::Parallel) i++;
+      // One lane is no vector.
+      const int64_t *n = ir::as_const_int(args_[1].expr);
+      if (kind == ForType::Vectorized && n && *n == 1) kind = ForType::Serial;
+    }
+    if (!mark(next, i, kind)) return false;
+    accept(std::move(next));
+    return true;
+  }
+
+  static bool name_exists(const StageState &s, const std::string &name) {
+    for (const Loop &loop : s.loops) {
+      if (loop.var == name) return true;
+    }
+    for (const Relation &r : s.relations) {
+      if (r.old == name || r.outer == name || r.inner == name) return true;
+    }
+    return false;
+  }
+
+  bool stage_directive() {
+    switch (d_.kind) {
+      case DirectiveKind::split: return split();
+      case DirectiveKind::fuse: return fuse();
+      case DirectiveKind::rename: return rename();
+      case DirectiveKind::reorder: return reorder();
+      case DirectiveKind::tile: return tile();
+      case DirectiveKind::vectorize: return run_as(ForType::Vectorized, "v");
+      case DirectiveKind::unroll: return run_as(ForType::Unrolled, "u");
+      case DirectiveKind::parallel: return run_as(ForType::Parallel, "t");
+      case DirectiveKind::serial: return run_as(ForType::Serial, "s");
+      default: return refuse("S0901", d_.loc, directive() + " is not available yet");
+    }
+  }
+
+  // ---- directives on the Func --------------------------------------------------------------------
+  bool func_directive() {
+    switch (d_.kind) {
+      case DirectiveKind::compute_root: return place(&s_.compute, Level::Kind::Root);
+      case DirectiveKind::store_root: return place(&s_.store, Level::Kind::Root);
+      case DirectiveKind::compute_inline: return compute_inline();
+      case DirectiveKind::compute_at: return place_at(&s_.compute);
+      case DirectiveKind::store_at: return place_at(&s_.store);
+      case DirectiveKind::bound:
+      case DirectiveKind::bound_extent: return bound();
+      case DirectiveKind::align_bounds:
+      case DirectiveKind::align_extent: return align();
+      case DirectiveKind::reorder_storage: return reorder_storage();
+      default: return refuse("S0901", d_.loc, directive() + " is not available yet");
+    }
+  }
+
+  bool place(Level *level, Level::Kind kind) {
+    *level = Level();
+    level->kind = kind;
+    level->loc = d_.loc;
+    return true;
+  }
+
+  bool refuse_output() {
+    return refuse("S0108", d_.loc, directive() + " makes no sense on " + f_.name + ", an output of " + cx_.program.name,
+                  "outputs are computed and stored at root, by their own loops", "remove it");
+  }
+
+  bool compute_inline() {
+    if (cx_.program.is_output(f_.name)) return refuse_output();
+    s_.store = Level();
+    return place(&s_.compute, Level::Kind::Inlined);
+  }
+
+  bool place_at(Level *level) {
+    if (cx_.program.is_output(f_.name)) return refuse_output();
+    const Arg &a = args_[0];
+    if (a.func.empty() && a.text == "root") return place(level, Level::Kind::Root);
+    if (a.func.empty() && a.text == "inlined") return place(level, Level::Kind::Inlined);
+    const ir::Function *consumer = cx_.program.find(a.func);
+    if (!consumer) return refuse(no_such_func(a.func, cx_.program, a.loc.defined() ? a.loc : d_.loc));
+    if (a.stage >= consumer->stages()) {
+      return refuse("S0106", a.loc, "there is no " + stage_name(a.func, a.stage),
+                    a.func + " has " + std::to_string(consumer->stages() - 1) + " update definitions");
+    }
+    Level l;
+    l.kind = Level::Kind::At;
+    l.func = a.func;
+    l.stage = a.stage;
+    l.var = a.text;
+    l.loc = a.loc.defined() ? a.loc : d_.loc;
+    *level = l;
+    return true;
+  }
+
+  bool dimension(const Arg &a, ir::Name *var) {
+    std::vector<Loop> dims(f_.args.size());
+    for (size_t i = 0; i < dims.size(); i++) dims[i].var = f_.args[i];
+    const int i = find_loop(f_, dims, a.text);
+    if (i >= 0) {
+      *var = f_.args[i];
+      return true;
+    }
+    std::vector<std::string> names(f_.args.begin(), f_.args.end());
+    std::string all;
+    for (const std::string &n : names) all += (all.empty() ? "" : ", ") + n;
+    Diagnostic d("S0103", a.loc.defined() ? a.loc : d_.loc, f_.name + " has no dimension " + a.text);
+    d.why.push_back({"its dimensions are: " + all, {}});
+    for (const std::string &near : nearest_names(a.text, names)) d.help.push_back("did you mean " + near + "?");
+    return refuse(std::move(d));
+  }
+
+  Bound *bound_of(ir::Name var) {
+    for (Bound &b : s_.bounds) {
+      if (b.var == var) return &b;
+    }
+    return nullptr;
+  }
+
+  bool conflict(const Bound &b, const std::string &what) {
+    Diagnostic d("S0117", d_.loc, directive() + " contradicts what was said of " + b.var + " of " + f_.name);
+    d.why.push_back({what + " was given before", b.loc});
+    d.help.push_back("give it once");
+    return refuse(std::move(d));
+  }
+
+  bool bound() {
+    ir::Name var;
+    if (!dimension(args_[0], &var)) return false;
+    const bool has_min = d_.kind == DirectiveKind::bound;
+    const Arg &extent = args_[has_min ? 2 : 1];
+    if (!check_positive(extent, "extent")) return false;
+    Bound b;
+    if (const Bound *old = bound_of(var)) b = *old;
+    if (b.extent.defined() && !ir::equal(b.extent, extent.expr)) return conflict(b, "extent " + ir::to_string(b.extent));
+    if (has_min && b.min.defined() && !ir::equal(b.min, args_[1].expr)) return conflict(b, "min " + ir::to_string(b.min));
+    b.var = var;
+    b.extent = extent.expr;
+    if (has_min) b.min = args_[1].expr;
+    return accept_bound(b);
+  }
+
+  bool align() {
+    ir::Name var;
+    if (!dimension(args_[0], &var) || !check_positive(args_[1], "modulus")) return false;
+    Bound b;
+    if (const Bound *old = bound_of(var)) b = *old;
+    if (b.modulus.defined()) return conflict(b, "an alignment");
+    b.var = var;
+    b.modulus = at_least_one(args_[1].expr);
+    b.align_extent_only = d_.kind == DirectiveKind::align_extent;
+    if (!b.align_extent_only) b.remainder = given_[2] ? args_[2].expr : ir::make_int(Int(32), 0);
+    return accept_bound(b);
+  }
+
+  bool accept_bound(Bound b) {
+    b.loc = d_.loc;
+    s_.touched = true;
+    if (Bound *old = bound_of(b.var)) {
+      *old = std::move(b);
+    } else {
+      s_.bounds.push_back(std::move(b));
+    }
+    return true;
+  }
+
+  // The named dimensions in this order, in the places they hold.
+  bool reorder_storage() {
+    if (names_.empty()) return refuse_arity("it needs the dimensions' names", {});
+    if (cx_.program.is_output(f_.name)) {
+      return refuse("S0108", d_.loc, "reorder_storage makes no sense on " + f_.name + ", an output of " + cx_.program.name,
+                    "the caller's buffer has its own layout", "remove it");
+    }
+    std::vector<int> wanted;
+    for (const Arg &a : names_) {
+      ir::Name var;
+      if (!dimension(a, &var)) return false;
+      const int i = static_cast<int>(std::find(s_.storage_order.begin(), s_.storage_order.end(), var) -
+                                     s_.storage_order.begin());
+      if (std::find(wanted.begin(), wanted.end(), i) != wanted.end()) {
+        return refuse("S0114", a.loc, "reorder_storage names " + a.text + " twice");
+      }
+      wanted.push_back(i);
+    }
+    std::vector<int> places = wanted;
+    std::sort(places.begin(), places.end());
+    Names order = s_.storage_order;
+    for (size_t k = 0; k < wanted.size(); k++) order[places[k]] = s_.storage_order[wanted[k]];
+    s_.storage_order = std::move(order);
+    s_.storage_loc = d_.loc;
+    s_.touched = true;
+    return true;
+  }
+
+  ReplayContext &cx_;
+  const ir::Function &f_;
+  FuncState &s_;
+  const Directive &d_;
+  Reason result_;
+  std::vector<Arg> args_;
+  std::vector<bool> given_;
+  std::vector<Arg> names_;
+};
+
+}  // namespace
+
+Reason replay(ReplayContext &cx, const ir::Function &f, FuncState &s, const Directive &d) {
+  return Replay(cx, f, s, d).run();
+}
+
+Diagnostic no_such_loop(const std::string &what, SrcLoc loc, const std::string &name, const std::string &stage,
+                        const StageState &s, bool ambiguous) {
+  std::vector<std::string> names;
+  for (const Loop &loop : s.loops) names.push_back(loop.var);
+  const std::string now = s.loops.empty() ? stage + " has no loops" : "its loops here, outermost first: " + loop_list(s);
+  if (ambiguous) {
+    Diagnostic d("S0103", loc, name + " may mean several loops of " + stage);
+    d.why.push_back({now, {}});
+    d.help.push_back("write the RVar's full name");
+    return d;
+  }
+  Diagnostic d("S0103", loc, stage + " has no loop " + name + " for " + what);
+  d.why.push_back({now, {}});
+  for (const Relation &r : s.relations) {
+    if (r.old == name && r.kind != Relation::Kind::Fuse) {
+      d.why.push_back({name + " became " + (r.inner.empty() ? r.outer.str() : r.outer + " and " + r.inner), r.loc});
+    } else if (r.kind == Relation::Kind::Fuse && (r.inner == name || r.outer == name)) {
+      d.why.push_back({name + " became part of " + r.old, r.loc});
+    }
+  }
+  for (const std::string &near : nearest_names(name, names)) d.help.push_back("did you mean " + near + "?");
+  return d;
+}
+
+Diagnostic no_such_func(const std::string &name, const ir::Program &p, SrcLoc loc) {
+  std::vector<std::string> names;
+  for (const ir::Function &f : p.funcs) names.push_back(f.name);
+  Diagnostic d("S0101", loc, "there is no Func " + name + " in " + p.name);
+  const std::vector<std::string> near = nearest_names(name, names);
+  for (const std::string &n : near) d.help.push_back("did you mean " + n + "?");
+  if (near.empty()) {
+    std::string all;
+    for (size_t i = 0; i < names.size() && i < 20; i++) all += (i ? ", " : "") + names[i];
+    if (names.size() > 20) all += ", ...";
+    d.why.push_back({"its Funcs are: " + all, {}});
+  }
+  return d;
+}
+
+}  // namespace calotype::schedule
