@@ -14,11 +14,19 @@ namespace calotype::schedule {
 /// independent mistakes, then throws CompileError S0001...
 CALO_EXPORT Schedule parse_schedule(const std::string &text, const std::string &path);
 CALO_EXPORT Schedule load_schedule(const std::string &path);
+/// The head lines (pipeline, target, when, base, lets before the first directive) of a text that may hold mistakes.
+CALO_EXPORT Schedule parse_schedule_head(const std::string &text, const std::string &path);
+/// The file's bytes, one more than the size limit at most. Throws S0005.
+CALO_EXPORT std::string read_schedule_text(const std::string &path);
 /// Canonical text; parses back to an equal Schedule.
 CALO_EXPORT std::string print_schedule(const Schedule &s);
-/// The same directives as C++ statements over Funcs named as in the schedule (declared elsewhere as variables of
-/// these names, or looked up by the caller), for Halide's header too.
+/// The same directives as a block of C++ statements, for Halide's header too. Globs are expanded and Funcs are variables
+/// in scope, called as cpp_name() says; Vars and RVars are declared in the block. vec(type) becomes a question to
+/// get_target(), which generators have.
 CALO_EXPORT std::string print_schedule_cpp(const Schedule &s, const ir::Program &p);
+
+/// The C++ variable that stands for a Func or a name: "g[0]" is g_0.
+CALO_EXPORT std::string cpp_name(const std::string &name);
 
 /// The file of `folder` for `target` (design: folder choice), or for `variant` if not empty.
 /// `parameters`: generator parameters for `when` lines. Throws S0004 listing what is there and why it does not fit.

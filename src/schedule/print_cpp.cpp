@@ -1,0 +1,268 @@
+// Prints a schedule as a block of C++ statements that Calotype and Halide both compile. RVars are fetched from the Func
+// (f.rvars(i)), other loops are declared as Vars or RVars of their names, which both languages compare by name. The inner
+// loop that vectorize(x, 8) makes has no name in C++: where a schedule uses it, split and vectorize stand instead.
+// Tests: test/unit/schedule/text_test.cpp.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "apply.h"
+#include "text.h"
+#include "value_text.h"
+
+namespace calotype::schedule {
+
+namespace {
+
+const std::set<std::string> &reserved_words() {
+  static const auto *words = new std::set<std::string>{
+      "auto",   "bool",  "break",   "case",     "char",  "class",  "const",  "default", "delete", "do",     "double",
+      "else",   "enum",  "extern",  "false",    "float", "for",    "goto",   "if",      "inline", "int",    "long",
+      "new",    "or",    "and",     "not",      "xor",   "private", "public", "register", "return", "short", "signed",
+      "sizeof", "static", "struct", "switch",   "this",  "throw",  "true",   "try",     "typedef", "union", "unsigned",
+      "using",  "void",  "volatile", "while",   "template", "typename", "namespace", "operator", "friend", "export"};
+  return *words;
+}
+
+class CppPrinter {
+ public:
+  CppPrinter(const Schedule &s, const ir::Program &p) : s_(resolve(p, s)), p_(p) {
+    for (const Directive &d : s_.directives) {
+      for (const Arg &a : d.args) collect_names(a);
+    }
+    for (const Directive &d : s_.directives) learn_reductions(d);
+  }
+
+  std::string run() {
+    std::string body;
+    for (const auto &let : s_.lets) {
+      body += "  const Expr " + let_name(let.first) + " = " + value(let.second) + ";\n";
+    }
+    std::string line;
+    const Directive *last = nullptr;
+    for (const Directive &d : s_.directives) {
+      if (!last || last->func != d.func || last->stage != d.stage) {
+        if (last) body += line + ";\n";
+        line = "  " + cpp_name(d.func) + (d.stage > 0 ? ".update(" + std::to_string(d.stage - 1) + ")" : "");
+      }
+      line += directive(d);
+      last = &d;
+    }
+    if (last) body += line + ";\n";
+    return "{\n" + declarations() + body + "}\n";
+  }
+
+ private:
+  struct Declared {
+    std::string name;
+    bool reduction;
+    bool operator<(const Declared &o) const { return reduction != o.reduction ? o.reduction : name < o.name; }
+  };
+  using Stage = std::pair<std::string, int>;
+
+  void collect_names(const Arg &a) {
+    if (a.kind == Arg::Kind::Name || a.kind == Arg::Kind::Level) mentioned_.insert(a.text);
+    for (const Arg &item : a.items) collect_names(item);
+  }
+
+  const ir::Definition *definition(const std::string &func, int stage) const {
+    const ir::Function *f = p_.find(func);
+    return f && stage >= 0 && stage < f->stages() ? &f->definitions[stage] : nullptr;
+  }
+
+  // The RVar that a name means in a stage, or -1.
+  int rvar_index(const std::string &func, int stage, const std::string &name) const {
+    const ir::Definition *d = definition(func, stage);
+    if (!d) return -1;
+    for (size_t i = 0; i < d->rvars.size(); i++) {
+      const std::string &var = d->rvars[i].var;
+      const size_t dot = var.rfind('.');
+      if (var == name || (dot != std::string::npos && var.substr(dot + 1) == name && !is_dimension(func, name))) {
+        return static_cast<int>(i);
+      }
+    }
+    return -1;
+  }
+  bool is_dimension(const std::string &func, const std::string &name) const {
+    const ir::Function *f = p_.find(func);
+    return f && std::find(f->args.begin(), f->args.end(), ir::Name(name)) != f->args.end();
+  }
+  bool is_reduction(const std::string &func, int stage, const std::string &name) const {
+    const auto it = reductions_.find({func, stage});
+    return (it != reductions_.end() && it->second.count(name)) || rvar_index(func, stage, name) >= 0;
+  }
+
+  // New loops are RVars where the old ones are.
+  void learn_reductions(const Directive &d) {
+    std::vector<std::string> names;
+    bool reduction = false;
+    for (const Arg &a : d.args) flatten(a, &names);
+    if (d.kind == DirectiveKind::fuse && names.size() == 3) {
+      reduction = is_reduction(d.func, d.stage, names[0]) || is_reduction(d.func, d.stage, names[1]);
+      if (reduction) reductions_[{d.func, d.stage}].insert(names[2]);
+    } else if (d.kind == DirectiveKind::tile) {
+      const size_t n = d.args.size() > 0 && d.args[0].kind == Arg::Kind::List ? d.args[0].items.size() : 2;
+      for (size_t i = 0; i < names.size() && n > 0; i++) mark_if(d, names[i % n], names[i]);
+    } else if (!names.empty()) {
+      const bool makes = d.kind == DirectiveKind::split || d.kind == DirectiveKind::rename;
+      for (size_t i = 1; makes && i < names.size(); i++) mark_if(d, names[0], names[i]);
+      for (const char *letter : {".v", ".u", ".t"}) mark_if(d, names[0], names[0] + letter);
+    }
+  }
+  void mark_if(const Directive &d, const std::string &old, const std::string &made) {
+    if (is_reduction(d.func, d.stage, old) && rvar_index(d.func, d.stage, made) < 0) {
+      reductions_[{d.func, d.stage}].insert(made);
+    }
+  }
+  static void flatten(const Arg &a, std::vector<std::string> *names) {
+    if (a.kind == Arg::Kind::Name) names->push_back(a.text);
+    for (const Arg &item : a.items) flatten(item, names);
+  }
+
+  // ---- pieces of C++ -----------------------------------------------------------------------------
+  std::string let_name(const std::string &name) const {
+    for (const auto &let : s_.lets) {
+      if (let.first == name) return cpp_name(name) + "_let";
+    }
+    return cpp_name(name);
+  }
+  std::string value(const Expr &e) const {
+    return value_text(e, ValueStyle::Cpp, [this](const std::string &n) { return let_name(n); });
+  }
+
+  std::string loop(const std::string &func, int stage, const std::string &name) {
+    const ir::Function *f = p_.find(func);
+    const int r = rvar_index(func, stage, name);
+    const auto it = reductions_.find({func, stage});
+    const bool derived = it != reductions_.end() && it->second.count(name);
+    if (r >= 0 && !derived) return cpp_name(func) + ".rvars(" + std::to_string(stage - 1) + ")[" + std::to_string(r) + "]";
+    if (f && name.size() > 1 && name[0] == '_' && !is_dimension(func, name) &&
+        name.find_first_not_of("0123456789", 1) == std::string::npos && name.size() < 4) {
+      return cpp_name(func) + ".args()[" + name.substr(1) + "]";
+    }
+    declared_.insert({name, derived});
+    return identifier({name, derived});
+  }
+
+  // Vars share a scope with the Funcs' variables.
+  std::string identifier(const Declared &d) const {
+    std::string id = cpp_name(d.name) + (d.reduction ? "_r" : "");
+    for (const ir::Function &f : p_.funcs) {
+      if (cpp_name(f.name) == id) return id + "_var";
+    }
+    for (const ir::ParameterRef &param : p_.params) {
+      if (cpp_name(param->name) == id) return id + "_var";
+    }
+    return id;
+  }
+
+  std::string declarations() const {
+    std::string text;
+    for (bool reduction : {false, true}) {
+      std::string list;
+      for (const Declared &d : declared_) {
+        if (d.reduction != reduction) continue;
+        list += (list.empty() ? "" : ", ") + identifier(d) + "(\"" + d.name + "\")";
+      }
+      if (!list.empty()) text += std::string(reduction ? "  RVar " : "  Var ") + list + ";\n";
+    }
+    return text;
+  }
+
+  std::string level(const Arg &a) {
+    if (a.func.empty()) return a.text == "root" ? "LoopLevel::root()" : "LoopLevel::inlined()";
+    int stage = a.stage;
+    const ir::Function *f = p_.find(a.func);
+    for (int i = 0; stage < 0 && f && i < f->stages(); i++) {
+      if (is_reduction(a.func, i, a.text)) stage = i;
+    }
+    const std::string var = loop(a.func, std::max(stage, 0), a.text);
+    if (a.stage < 0) return cpp_name(a.func) + ", " + var;
+    return "LoopLevel(" + cpp_name(a.func) + ", " + var + ", " + std::to_string(a.stage) + ")";
+  }
+
+  std::string arg(const Directive &d, const Arg &a) {
+    switch (a.kind) {
+      case Arg::Kind::Name: return loop(d.func, d.stage, a.text);
+      case Arg::Kind::Expr: return value(a.expr);
+      case Arg::Kind::Enum: return "TailStrategy::" + a.text;
+      case Arg::Kind::Level: return level(a);
+      case Arg::Kind::String: return "\"" + a.text + "\"";
+      case Arg::Kind::List: break;
+    }
+    std::string text = "{";
+    for (size_t i = 0; i < a.items.size(); i++) text += (i ? ", " : "") + arg(d, a.items[i]);
+    return text + "}";
+  }
+
+  // The arguments in the order of directives.def, keys dropped.
+  static std::vector<Arg> in_order(const Directive &d) {
+    const auto &specs = params_of(d.kind);
+    std::vector<Arg> args = d.args;
+    std::stable_sort(args.begin(), args.end(), [&](const Arg &a, const Arg &b) {
+      const auto rank = [&](const Arg &x) {
+        for (size_t i = 0; i < specs.size() && !x.key.empty(); i++) {
+          if (specs[i].name == x.key) return static_cast<int>(i);
+        }
+        return 0;
+      };
+      return rank(a) < rank(b);
+    });
+    return args;
+  }
+
+  std::string directive(const Directive &d) {
+    std::vector<Arg> args = in_order(d);
+    const char *name = directive_name(d.kind);
+    std::string inner;
+    if (makes_used_loop(d, &inner)) return expanded(d, args, inner);
+    std::string text = std::string(".") + name + "(";
+    for (size_t i = 0; i < args.size(); i++) text += (i ? ", " : "") + arg(d, args[i]);
+    return text + ")";
+  }
+
+  // Is the loop that this vectorize, unroll or parallel makes named elsewhere?
+  bool makes_used_loop(const Directive &d, std::string *inner) const {
+    const char *letter = d.kind == DirectiveKind::vectorize ? ".v"
+                         : d.kind == DirectiveKind::unroll  ? ".u"
+                         : d.kind == DirectiveKind::parallel ? ".t"
+                                                             : nullptr;
+    if (!letter || d.args.size() < 2) return false;
+    *inner = d.args[0].text + letter;
+    return mentioned_.count(*inner) > 0;
+  }
+
+  std::string expanded(const Directive &d, const std::vector<Arg> &args, const std::string &inner) {
+    const std::string old = arg(d, args[0]), made = loop(d.func, d.stage, inner);
+    std::string text = ".split(" + old + ", " + old + ", " + made;
+    for (size_t i = 1; i < args.size(); i++) text += ", " + arg(d, args[i]);
+    const std::string marked = d.kind == DirectiveKind::parallel ? old : made;
+    return text + ")." + directive_name(d.kind) + "(" + marked + ")";
+  }
+
+  const Schedule s_;
+  const ir::Program &p_;
+  std::set<std::string> mentioned_;
+  std::map<Stage, std::set<std::string>> reductions_;
+  std::set<Declared> declared_;
+};
+
+}  // namespace
+
+std::string cpp_name(const std::string &name) {
+  std::string id;
+  for (char c : name) {
+    const bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    if (word) {
+      id += c;
+    } else if (c != ']') {
+      id += '_';
+    }
+  }
+  if (id.empty() || (id[0] >= '0' && id[0] <= '9')) id = "_" + id;
+  return reserved_words().count(id) ? id + "_" : id;
+}
+
+std::string print_schedule_cpp(const Schedule &s, const ir::Program &p) { return CppPrinter(s, p).run(); }
+
+}  // namespace calotype::schedule

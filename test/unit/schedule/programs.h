@@ -1,0 +1,98 @@
+// Small programs built by hand, so that schedule tests need neither the language nor the parser of programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/function.h"
+#include "ir/nodes.h"
+#include "schedule/directive.h"
+
+namespace calotype::test {
+
+inline Expr var(const std::string &name) { return ir::make_var(name); }
+inline Expr num(int n) { return ir::make_int(Int(32), n); }
+inline Expr call(const std::string &func, std::vector<Expr> args, Type t = Int(32)) {
+  return ir::make_func_call(t, func, std::move(args));
+}
+inline Expr operator+(const Expr &a, const Expr &b) { return ir::make_add(a, b); }
+inline Expr operator-(const Expr &a, const Expr &b) { return ir::make_sub(a, b); }
+
+/// Builds a Program Func by Func, producers first; the last one is the output.
+class ProgramBuilder {
+ public:
+  explicit ProgramBuilder(const std::string &name) { p_.name = name; }
+
+  ProgramBuilder &func(const std::string &name, const std::vector<std::string> &args, const Expr &value) {
+    ir::Function f;
+    f.name = name;
+    f.id = p_.funcs.size() + 1;
+    ir::Definition d;
+    for (const std::string &a : args) {
+      f.args.push_back(a);
+      d.args.push_back(var(a));
+    }
+    d.values = {value};
+    d.loc = SrcLoc{"algorithm.cpp", static_cast<int>(10 + p_.funcs.size()), 0, 0};
+    f.loc = d.loc;
+    f.types = {value.type()};
+    f.definitions = {d};
+    p_.funcs.push_back(f);
+    return *this;
+  }
+  /// An update of the last Func. rvars: name, extent (undefined: a parameter's).
+  ProgramBuilder &update(const std::vector<Expr> &args, const Expr &value,
+                         const std::vector<std::pair<std::string, Expr>> &rvars = {}) {
+    ir::Definition d;
+    d.args = args;
+    d.values = {value};
+    d.loc = SrcLoc{"algorithm.cpp", static_cast<int>(50 + p_.funcs.size()), 0, 0};
+    for (const auto &r : rvars) d.rvars.push_back({r.first, num(0), r.second});
+    p_.funcs.back().definitions.push_back(d);
+    return *this;
+  }
+  ProgramBuilder &param(const std::string &name, Type t = Int(32)) {
+    auto *param = new ir::Parameter();
+    param->name = name;
+    param->type = t;
+    p_.params.push_back(param);
+    return *this;
+  }
+  Expr param_value(const std::string &name) const {
+    for (const auto &param : p_.params) {
+      if (param->name == name) return ir::make_var(name, param->type, param);
+    }
+    return {};
+  }
+  ir::Program build() {
+    ir::Program p = p_;
+    if (p.outputs.empty()) p.outputs = {p.funcs.back().name};
+    return p;
+  }
+
+ private:
+  ir::Program p_;
+};
+
+/// output(x, y) = blur_x(x, y - 1) + blur_x(x, y) + blur_x(x, y + 1), blur_x(x, y) = in(x - 1, y) + in(x + 1, y), in = x + y.
+inline ir::Program blur_program() {
+  const Expr x = var("x"), y = var("y");
+  return ProgramBuilder("blur")
+      .func("in", {"x", "y"}, x + y)
+      .func("blur_x", {"x", "y"}, call("in", {x - num(1), y}) + call("in", {x + num(1), y}))
+      .func("output", {"x", "y"}, call("blur_x", {x, y - num(1)}) + call("blur_x", {x, y}) + call("blur_x", {x, y + num(1)}))
+      .build();
+}
+
+/// sum(x, y) = 0; sum(x, y) += in(x + r.x, y + r.y); output = sum: r is 3 by 5.
+inline ir::Program sum_program(Type t = Int(32)) {
+  const Expr x = var("x"), y = var("y"), rx = var("r.x"), ry = var("r.y");
+  return ProgramBuilder("sums")
+      .func("in", {"x", "y"}, ir::make_cast(t, x + y))
+      .func("sum", {"x", "y"}, ir::make_zero(t))
+      .update({x, y}, call("sum", {x, y}, t) + call("in", {x + rx, y + ry}, t), {{"r.x", num(3)}, {"r.y", num(5)}})
+      .func("output", {"x", "y"}, call("sum", {x, y}, t))
+      .build();
+}
+
+}  // namespace calotype::test
