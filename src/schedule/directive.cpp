@@ -58,6 +58,7 @@ ParamSpec parse_param(std::string text) {
   const size_t space = text.find(' ');
   spec.kind = kind_of_word(text.substr(0, space));
   spec.name = space == std::string::npos ? text : text.substr(space + 1);
+  if (spec.kind == ParamSpec::Kind::Tail) spec.name = "tail";
   return spec;
 }
 

@@ -38,7 +38,8 @@ struct FuncInfo {
   const ir::Function *f = nullptr;
   const FuncState *s = nullptr;
   bool substituted = false;         ///< inlined and pure: it vanishes
-  std::vector<Site> readers;        ///< stages of other Funcs that read it, after substitution; loop == -1
+  std::vector<Site> readers;        ///< stages that read it, after substitution (none if it vanishes); loop == -1
+  std::vector<Site> direct;         ///< stages that read it before substitution
   std::vector<Site> sites;          ///< empty: at root
   bool misplaced = false;           ///< its level was refused: nothing follows from it
   bool inside_vector = false;       ///< runs in a vectorised loop
@@ -92,6 +93,7 @@ class Placement {
         for (ir::Name name : calls_of(f, f.definitions[stage])) {
           const auto it = index_.find(name);
           if (it == index_.end()) continue;
+          info_[it->second].direct.push_back({static_cast<int>(i), stage, -1});
           if (info_[it->second].substituted) {
             reads.insert(through[it->second].begin(), through[it->second].end());
           } else {
@@ -235,8 +237,29 @@ class Placement {
     judge_loops(i);
   }
 
+  // The stages that would read a substituted Func if it were computed.
+  void find_readers(int i) {
+    std::set<int> seen{i};
+    std::vector<int> work{i};
+    std::set<Site> readers;
+    while (!work.empty()) {
+      const int j = work.back();
+      work.pop_back();
+      for (const Site &r : info_[j].direct) {
+        if (!info_[r.func].substituted) {
+          readers.insert(r);
+        } else if (seen.insert(r.func).second) {
+          work.push_back(r.func);
+        }
+      }
+    }
+    info_[i].readers.assign(readers.begin(), readers.end());
+  }
+
   void judge_substituted(int i) {
     const FuncInfo &info = info_[i];
+    if (info.s->store.is_inlined() && !info.s->touched) return;
+    find_readers(i);
     const FuncState &s = *info.s;
     const std::string name = info.f->name;
     if (!s.store.is_inlined()) {
@@ -245,7 +268,6 @@ class Placement {
       d.help.push_back("add " + name + "." + help_for(info).substr(4));
       return fault(i, {}, std::move(d));
     }
-    if (!s.touched) return;
     SrcLoc loc = s.loops_loc.defined() ? s.loops_loc : s.storage_loc;
     if (!loc.defined() && !s.bounds.empty()) loc = s.bounds[0].loc;
     Diagnostic d("S0108", loc, "a directive on the loops or storage of " + name + ", which is inlined and has none");

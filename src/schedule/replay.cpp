@@ -208,9 +208,17 @@ class Replay {
         return refuse("S0110", a->loc, std::to_string(value) + " does not fit 32 bits");
       }
       e = ir::make_int(Int(32), value);
+    } else if (!uses_parameters(e)) {
+      return refuse("S0110", a->loc, ir::to_string(e) + " does not fit " + to_string(e.type()));
     }
     a->expr = ir::make_cast(Int(32), e);
     return true;
+  }
+
+  static bool uses_parameters(const Expr &e) {
+    bool uses = false;
+    ir::for_each_expr(e, [&](const Expr &x) { uses |= x.as<ir::Variable>() != nullptr; });
+    return uses;
   }
 
   bool gather_names(const std::vector<Arg> &args, std::vector<Arg> *out) {

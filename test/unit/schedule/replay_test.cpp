@@ -46,7 +46,7 @@ TEST_CASE("split: an update guards its tail, and needs none where the factor div
 }
 
 TEST_CASE("split: an update refuses tails that compute twice or beyond") {
-  CHECK_DIAG_AT(sums("sum.update(0).split(x, xo, xi, 8, ShiftInwards)\n"), "S0113", "ShiftInwards cannot be used", "3:39");
+  CHECK_DIAG_AT(sums("sum.update(0).split(x, xo, xi, 8, ShiftInwards)\n"), "S0113", "ShiftInwards cannot be used", "3:35");
   CHECK_DIAG(sums("sum.update(0).split(x, xo, xi, 8, RoundUp)\n"), "S0113", "beyond those asked for");
   CHECK_DIAG(sums("sum.update(0).split(r.x, xo, xi, 2, RoundUp)\n"), "S0113", "belongs to a reduction");
 }
