@@ -60,6 +60,12 @@ ConstInterval const_mul(ConstInterval a, ConstInterval b) {
   if (a.min_defined && b.min_defined && a.min >= 0 && b.min >= 0) {
     r.min_defined = !mul_overflows(a.min, b.min, &r.min);
   }
+  if (a.max_defined && b.max_defined && a.max <= 0 && b.max <= 0) {
+    r.min_defined = !mul_overflows(a.max, b.max, &r.min);
+  }
+  // Opposite signs: at most the product of the ends next to zero.
+  if (a.max_defined && b.min_defined && a.max <= 0 && b.min >= 0) r.max_defined = !mul_overflows(a.max, b.min, &r.max);
+  if (b.max_defined && a.min_defined && b.max <= 0 && a.min >= 0) r.max_defined = !mul_overflows(b.max, a.min, &r.max);
   return r;
 }
 

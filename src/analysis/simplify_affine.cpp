@@ -114,8 +114,27 @@ LinearForm Simplifier::product(const Expr &a, const Expr &b) {
   return scale(atom(e), k);
 }
 
-// (a / k) * k + a % k = a, scaled; min(a, b) + max(a, b) = a + b.
+// (a / k) * k + a % k = a, scaled; a - (a / k) * k = a % k; min(a, b) + max(a, b) = a + b.
 Expr Simplifier::build(LinearForm f, Type t) {
+  for (size_t i = 0; i < f.terms.size() && f.terms.size() > 1; i++) {
+    const auto [e, c] = f.terms[i];
+    const Div *d = e.as<Div>();
+    const int64_t *k = d ? as_const_int(d->b) : nullptr;
+    if (!k || *k < 2 || c % *k != 0) continue;
+    // Worth it only if all of a's terms go away.
+    const int64_t times = -(c / *k);
+    const LinearForm &a = form_of(d->a);
+    bool covered = std::all_of(a.terms.begin(), a.terms.end(), [&](auto &x) {
+      return std::any_of(f.terms.begin(), f.terms.end(), [&](auto &y) {
+        return y.first.same_as(x.first) && y.second == wrap_mul(x.second, times);
+      });
+    });
+    if (!covered) continue;
+    LinearForm rest = f;
+    rest.terms.erase(rest.terms.begin() + static_cast<long>(i));
+    rest = combine(rest, 1, a, -times);
+    return build(combine(rest, 1, modulo(a, *k, t), times), t);
+  }
   for (size_t i = 0; i < f.terms.size(); i++) {
     const auto [e, c] = f.terms[i];
     Expr partner, sum;
