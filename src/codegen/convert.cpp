@@ -48,32 +48,56 @@ Value *Ops::reinterpret(Type to, Type from, Value *v) {
   return b_.CreateBitCast(v, target);
 }
 
-// Truncates, saturates; NaN gives 0. For results of at most 16 bits the clamp is done in float, where a comparison
-// that NaN fails picks 0 for free, and the conversion goes through i32, which has an instruction.
+// Truncates, saturates; NaN gives 0. LLVM's saturating conversions are good for scalars, but take vectors apart.
 Value *Ops::float_to_int(Type to, Type from, Value *v) {
   if (from.bits() == 16) {
     v = widen_float(from, v);
     from = Float(32, from.lanes());
   }
   llvm::Type *target = type(to.with_lanes(from.lanes()));
-  if (to.bits() > 16) {
+  if (to.bits() == 64 || (to.bits() == 32 && from.is_scalar())) {
     auto id = to.is_int() ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
     return b_.CreateIntrinsic(id, {target, v->getType()}, {v});
   }
-  double most = static_cast<double>(to.max_uint());
-  Value *high = real(v->getType(), most);
-  if (to.is_uint()) {
-    Value *zero = real(v->getType(), 0.0);
-    v = b_.CreateSelect(b_.CreateFCmpOGT(v, zero), v, zero);
-  } else {
-    Value *low = real(v->getType(), static_cast<double>(to.min_int()));
-    Value *known = b_.CreateFCmpORD(v, v);
-    v = b_.CreateSelect(known, v, real(v->getType(), 0.0));
-    v = b_.CreateSelect(b_.CreateFCmpOGT(v, low), v, low);
-  }
+  if (to.bits() == 32) return float_to_int32(to, from, v);
+  // The clamp is done in float and the conversion goes through i32, which has an instruction. A comparison that NaN
+  // fails picks the lower end: 0 for unsigned results.
+  Value *low = real(v->getType(), static_cast<double>(to.min_int()));
+  Value *high = real(v->getType(), static_cast<double>(to.max_uint()));
+  if (to.is_int()) v = b_.CreateSelect(b_.CreateFCmpORD(v, v), v, real(v->getType(), 0.0));
+  v = b_.CreateSelect(b_.CreateFCmpOGT(v, low), v, low);
   v = b_.CreateSelect(b_.CreateFCmpOLT(v, high), v, high);
   Value *whole = b_.CreateFPToSI(v, with_lanes_of(b_.getInt32Ty(), v));
-  return b_.CreateTrunc(whole, target);
+  return b_.CreateTrunc(whole, target, "", to.is_uint(), true);  // in range: packs without masking
+}
+
+// Vectors to 32 bits: clamp to the largest float below the limit, convert, put in the limit where it was reached.
+// Unsigned values from 2^31 on are converted less 2^31, which is exact, and get their top bit afterwards.
+Value *Ops::float_to_int32(Type to, Type from, Value *v) {
+  llvm::Type *f = v->getType();
+  llvm::Type *target = type(to.with_lanes(from.lanes()));
+  bool is_double = from.bits() == 64;
+  Value *below_2_31 = real(f, is_double ? 2147483647.0 : 2147483520.0);
+  auto capped = [&](Value *x) { return b_.CreateSelect(b_.CreateFCmpOLT(x, below_2_31), x, below_2_31); };
+  if (to.is_int()) {
+    Value *low = real(f, -0x1p31);
+    Value *clamped = capped(b_.CreateSelect(b_.CreateFCmpOGT(v, low), v, low));
+    Value *whole = b_.CreateFPToSI(clamped, target);
+    if (!is_double) {
+      Value *high = b_.CreateFCmpOGE(v, real(f, 0x1p31));
+      whole = b_.CreateSelect(high, constant(target, 0x7fffffff), whole);
+    }
+    return b_.CreateSelect(b_.CreateFCmpORD(v, v), whole, llvm::Constant::getNullValue(target));
+  }
+  Value *zero = real(f, 0.0);
+  Value *positive = b_.CreateSelect(b_.CreateFCmpOGT(v, zero), v, zero);
+  Value *large = b_.CreateFCmpOGE(positive, real(f, 0x1p31));
+  Value *rest = b_.CreateFSub(positive, b_.CreateSelect(large, real(f, 0x1p31), zero));
+  Value *whole = b_.CreateFPToSI(capped(rest), target);
+  Value *top = b_.CreateSelect(large, constant(target, 0x80000000u), constant(target, 0));
+  whole = b_.CreateOr(whole, top);
+  Value *over = b_.CreateFCmpOGE(positive, real(f, 0x1p32));
+  return b_.CreateSelect(over, constant(target, 0xffffffffu), whole);
 }
 
 Value *Ops::int_to_float(Type to, Type from, Value *v) {

@@ -5,6 +5,7 @@
 
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/PatternMatch.h>
+#include <llvm/Support/DivisionByConstantInfo.h>
 
 namespace calotype::codegen {
 
@@ -219,7 +220,13 @@ Value *Ops::floor_div(Value *a, const llvm::APInt &divisor) {
   unsigned bits = divisor.getBitWidth();
   if (divisor.isPowerOf2()) return b_.CreateAShr(a, divisor.logBase2());
   Value *sign = b_.CreateAShr(a, bits - 1);
-  Value *q = b_.CreateUDiv(b_.CreateXor(a, sign), llvm::ConstantInt::get(a->getType(), divisor));
+  Value *magnitude = b_.CreateXor(a, sign);
+  // LLVM does not see that the top bit is clear; told by a mask, it finds a multiplier that needs no correction.
+  if (llvm::UnsignedDivisionByConstantInfo::get(divisor).IsAdd) {
+    llvm::APInt low = llvm::APInt::getSignedMaxValue(bits);
+    magnitude = b_.CreateAnd(magnitude, llvm::ConstantInt::get(a->getType(), low));
+  }
+  Value *q = b_.CreateUDiv(magnitude, llvm::ConstantInt::get(a->getType(), divisor));
   return b_.CreateXor(q, sign);
 }
 

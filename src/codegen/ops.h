@@ -46,7 +46,7 @@ class Ops {
   static int lanes(Value *v);
 
  private:
-  llvm::Value *float_binary(ir::NodeKind op, Type t, Value *a, Value *b);
+  Value *float_binary(ir::NodeKind op, Type t, Value *a, Value *b);
   Value *compare(ir::NodeKind op, Type t, Value *a, Value *b);
   Value *bool_binary(ir::NodeKind op, Value *a, Value *b);
   Value *floor_div(Value *a, const llvm::APInt &divisor);
@@ -60,6 +60,7 @@ class Ops {
   Value *absolute(Type t, Value *v);
 
   Value *float_to_int(Type to, Type from, Value *v);
+  Value *float_to_int32(Type to, Type from, Value *v);
   Value *int_to_float(Type to, Type from, Value *v);
   Value *widen_float(Type from, Value *v);               // 16-bit float to float
   Value *narrow_float(Type to, Value *v);                // float to 16-bit float
