@@ -14,7 +14,7 @@ bool settles(Type t) { return t.is_float() && !t.is_bfloat() && t.bits() >= 32; 
 
 bool is_normal(Type t, double v) { return t.bits() == 32 ? std::isnormal(static_cast<float>(v)) : std::isnormal(v); }
 
-double round_to(Type t, double v) { return t.bits() == 32 ? static_cast<float>(v) : v; }
+double rounded(Type t, double v) { return t.bits() == 32 ? static_cast<float>(v) : v; }
 
 // The value of a literal, scalar or broadcast.
 const double *constant(const Expr &e) { return as_const_float(e); }
@@ -47,7 +47,7 @@ class Settle : public IRGraphMutator {
     if (!div || !settles(op->type)) return e;
     const double *c = constant(div->b);
     if (!c || !is_normal(op->type, *c)) return e;
-    const double reciprocal = round_to(op->type, 1 / *c);
+    const double reciprocal = rounded(op->type, 1 / *c);
     if (!is_normal(op->type, reciprocal)) return e;
     return merge_constants(make_mul(div->a, make_float(op->type, reciprocal)));
   }
@@ -121,7 +121,7 @@ class Settle : public IRGraphMutator {
     double ca = 0, cb = 0;
     take_constant(m->a, &a, &ca);
     take_constant(m->b, &b, &cb);
-    const double c = round_to(e.type(), ca * cb);
+    const double c = rounded(e.type(), ca * cb);
     if (!is_normal(e.type(), c)) return e;  // merging would lose a value that the separate products keep
     const Expr factor = make_float(e.type(), c);
     if (!a.defined() && !b.defined()) return factor;
