@@ -111,7 +111,7 @@ Expr make_float(Type t, double value) {
   if (t.is_vector()) return make_broadcast(make_float(t.element_of(), value), t.lanes());
   CALO_ASSERT(t.is_float());
   FloatImm *n = new_expr<FloatImm>(t);
-  n->value = t.bits() == 32 && !t.is_bfloat() ? static_cast<double>(static_cast<float>(value)) : value;
+  n->value = round_to(t, value);
   return n;
 }
 
