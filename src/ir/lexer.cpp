@@ -67,6 +67,7 @@ void Lexer::skip_space() {
 }
 
 void Lexer::scan() {
+  const SrcLoc before = token_.loc;
   token_ = Token();
   skip_space();
   const bool on_new_line = token_.on_new_line;
@@ -94,6 +95,9 @@ void Lexer::scan() {
   token_.begin = begin;
   token_.end = pos_;
   token_.loc = place(begin, std::max(pos_, begin + 1));
+  if (token_.kind == Token::End && before.line > 0) {  // what is missing belongs behind what is there
+    token_.loc = SrcLoc{before.file, before.line, before.end_column, before.end_column + 1};
+  }
 }
 
 void Lexer::scan_number() {

@@ -80,7 +80,7 @@ TEST_CASE("parse: comments and line breaks") {
 
 TEST_CASE("parse: errors have a place and say what was expected") {
   CHECK(error("") == "<text>:1:1: expected an expression, found the end of the text");
-  CHECK(error("a + ") == "<text>:1:5: expected an expression, found the end of the text");
+  CHECK(error("a + ") == "<text>:1:4: expected an expression, found the end of the text");
   CHECK(error("(a") == "<text>:1:3: expected ')', found the end of the text");
   CHECK(error("a b") == "<text>:1:3: expected the end after the expression, found 'b'");
   CHECK(error("a\n +\n )") == "<text>:3:2: expected an expression, found ')'");
@@ -151,7 +151,7 @@ TEST_CASE("parse: statements with mistakes") {
   CHECK(stmt_error("f[0] = 1 2") == "t.ir:1:10: expected the end of the line, found '2'");
   CHECK(stmt_error("a + b = 1") == "t.ir:1:1: only f(...) and f[...] can be assigned to");
   CHECK(stmt_error("if a {\n}\n") == "t.ir:1:4: a condition is bool, not i32");
-  CHECK(stmt_error("if true {\n  f[0] = 1\n") == "t.ir:3:1: expected '}', found the end of the text");
+  CHECK(stmt_error("if true {\n  f[0] = 1\n") == "t.ir:2:11: expected '}', found the end of the text");
   CHECK(stmt_error("}") == "t.ir:1:1: expected an expression, found '}'");
   CHECK(stmt_error("allocate f:u9q [1]") == "t.ir:1:12: expected a type such as i32, u8, f32 or bool, found 'u9q'");
   CHECK(stmt_error("realize f:u8 [0 +: 1] in cellar") ==
