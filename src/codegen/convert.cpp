@@ -68,7 +68,7 @@ Value *Ops::float_to_int(Type to, Type from, Value *v) {
   v = b_.CreateSelect(b_.CreateFCmpOGT(v, low), v, low);
   v = b_.CreateSelect(b_.CreateFCmpOLT(v, high), v, high);
   Value *whole = b_.CreateFPToSI(v, with_lanes_of(b_.getInt32Ty(), v));
-  return b_.CreateTrunc(whole, target, "", to.is_uint(), true);  // in range: packs without masking
+  return b_.CreateTrunc(whole, target, "", to.is_uint(), to.is_int());  // packs without masking
 }
 
 // Vectors to 32 bits: clamp to the largest float below the limit, convert, put in the limit where it was reached.
