@@ -152,6 +152,51 @@ class Applier {
   std::unordered_set<std::string> poisoned_, unknown_;
 };
 
+// Unnamed Vars of C++ programs have reserved names ("$v3"), which depend on what else the process made. Those that
+// definitions use have canonical names in the program; those that only directives use get theirs here.
+class Renamer {
+ public:
+  Renamer(const ir::Program &p, const Schedule &s) : map_(p.renamed) {
+    for (const auto &entry : map_) used_.insert(entry.second);
+    for (const ir::Function &f : p.funcs) {
+      used_.insert(f.args.begin(), f.args.end());
+      for (const ir::Definition &d : f.definitions) {
+        for (const ir::ReductionVariable &r : d.rvars) used_.insert(r.var);
+      }
+    }
+    for (const Directive &d : s.directives) {
+      for (const Arg &a : d.args) note(a);
+    }
+  }
+
+  void rename(Arg &a) {
+    for (Arg &item : a.items) rename(item);
+    const bool names = a.kind == Arg::Kind::Name || a.kind == Arg::Kind::Level;
+    if (!names || a.text.empty() || a.text[0] != '$') return;
+    const auto it = map_.find(a.text);
+    if (it != map_.end()) {
+      a.text = it->second;
+      return;
+    }
+    ir::Name name;
+    do {
+      name = "v" + std::to_string(next_++);
+    } while (!used_.insert(name).second);
+    map_[a.text] = name;
+    a.text = name;
+  }
+
+ private:
+  void note(const Arg &a) {
+    for (const Arg &item : a.items) note(item);
+    if (a.kind == Arg::Kind::Name || a.kind == Arg::Kind::Level) used_.insert(a.text);
+  }
+
+  std::unordered_map<ir::Name, ir::Name> map_;
+  std::unordered_set<ir::Name> used_;
+  int next_ = 0;
+};
+
 void resolve_level(const ir::Program &p, const ScheduleState &state, Level &level) {
   if (level.kind != Level::Kind::At) return;
   const ir::Function *f = p.find(level.func);
@@ -173,6 +218,7 @@ ScheduleState apply(const ir::Program &p, const Schedule &s, const Target &t, bo
 }
 
 Schedule resolve(const ir::Program &p, const Schedule &s) {
+  Renamer renamer(p, s);
   std::unordered_map<uint64_t, const ir::Function *> by_id;
   for (const ir::Function &f : p.funcs) by_id[f.id] = &f;
   const auto fill = [&](std::string &func, uint64_t id) {
@@ -188,6 +234,7 @@ Schedule resolve(const ir::Program &p, const Schedule &s) {
     if (!fill(d.func, d.func_id)) continue;
     for (Arg &a : d.args) {
       if (a.kind == Arg::Kind::Level) fill(a.func, a.func_id);
+      renamer.rename(a);
     }
     bool expanded = false;
     if (is_glob(d.func) && !p.find(d.func)) {

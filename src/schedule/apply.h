@@ -15,7 +15,7 @@ namespace calotype::schedule {
 /// `stop_at_first` for C++ schedules. Includes check_placement. The result satisfies everything lowering assumes.
 CALO_EXPORT ScheduleState apply(const ir::Program &p, const Schedule &s, const Target &t, bool stop_at_first = false);
 
-/// Fills func names from func_ids (C++ calls) and expands globs. Unknown ids are dropped silently only if the Func is
+/// Fills func names from func_ids (C++ calls), gives unnamed Vars canonical names and expands globs. Unknown ids are dropped silently only if the Func is
 /// not part of the program (its schedule does not matter here).
 CALO_EXPORT Schedule resolve(const ir::Program &p, const Schedule &s);
 

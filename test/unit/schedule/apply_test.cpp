@@ -98,3 +98,17 @@ TEST_CASE("resolve: fills names of C++ calls by id and drops those of other prog
   CHECK(r.directives[0].args[0].func == "output");
   CHECK(schedule::apply(blur_program(), s, test_target()).of("blur_x").compute.var == "y");
 }
+
+TEST_CASE("resolve: unnamed Vars get canonical names") {
+  auto p = blur_program();
+  p.renamed[ir::Name("$v7")] = "x";
+  schedule::Schedule s;
+  schedule::Directive d;
+  d.kind = schedule::DirectiveKind::split;
+  d.func = "output";
+  d.args = {schedule::Arg::name("$v7"), schedule::Arg::name("$v8"), schedule::Arg::name("v0"), schedule::Arg::value(8)};
+  s.directives.push_back(d);
+  d.args = {schedule::Arg::name("$v8"), schedule::Arg::name("$v9"), schedule::Arg::name("$v8"), schedule::Arg::value(4)};
+  s.directives.push_back(d);
+  CHECK(loops_of(schedule::apply(p, s, test_target()), "output") == "y, v2, v1, v0");
+}
