@@ -16,8 +16,7 @@ namespace calotype::ir::interpreter {
 
 // --- float16 and bfloat16 --------------------------------------------------------------------------------------------
 namespace {
-template <typename To, typename From>
-To bit_copy(From x) {
+template <typename To, typename From> To bit_copy(From x) {
   static_assert(sizeof(To) == sizeof(From), "sizes differ");
   To r;
   std::memcpy(&r, &x, sizeof r);
@@ -56,9 +55,12 @@ uint16_t float16_bits(float x) {
 float float16_from_bits(uint16_t h) {
   const uint32_t sign = static_cast<uint32_t>(h & 0x8000) << 16, m = h & 0x3ff, e = (h >> 10) & 31;
   float a;
-  if (e == 31) a = bit_copy<float>(0x7f800000u | (m << 13));
-  else if (e == 0) a = static_cast<float>(m) * 0x1p-24f;
-  else a = bit_copy<float>(((e + 112) << 23) | (m << 13));
+  if (e == 31)
+    a = bit_copy<float>(0x7f800000u | (m << 13));
+  else if (e == 0)
+    a = static_cast<float>(m) * 0x1p-24f;
+  else
+    a = bit_copy<float>(((e + 112) << 23) | (m << 13));
   return bit_copy<float>(bit_copy<uint32_t>(a) | sign);
 }
 
@@ -87,8 +89,7 @@ int scalar_size(Scalar s) {
 namespace {
 
 // The C++ type of a register, and how results are brought back into range.
-template <typename T>
-struct Plain {
+template <typename T> struct Plain {
   using Reg = T;
   static T settle(T x) { return x; }
 };
@@ -106,8 +107,7 @@ struct Truth {
 };
 
 // Calls f(tag) with the type's tag: the one place that lists the types.
-template <typename F>
-Loop for_type(Scalar s, const F &f) {
+template <typename F> Loop for_type(Scalar s, const F &f) {
   switch (s) {
     case Scalar::I8: return f(Plain<int8_t>());
     case Scalar::I16: return f(Plain<int16_t>());
@@ -174,8 +174,7 @@ struct Arith {  // integers
     return static_cast<T>(a / b);
   }
 };
-template <typename Tag>
-struct Arith<Tag, false> {
+template <typename Tag> struct Arith<Tag, false> {
   using T = typename Tag::Reg;
   static T add(T a, T b) { return Tag::settle(a + b); }
   static T sub(T a, T b) { return Tag::settle(a - b); }
@@ -184,8 +183,7 @@ struct Arith<Tag, false> {
   static T mod(T a, T b) { return sub(a, mul(b, std::floor(div(a, b)))); }
 };
 
-template <typename T>
-struct Compare {
+template <typename T> struct Compare {
   static uint8_t eq(T a, T b) { return a == b; }
   static uint8_t ne(T a, T b) { return a != b; }
   static uint8_t lt(T a, T b) { return a < b; }
@@ -207,8 +205,7 @@ void choose(void *dst, const void *c, const void *t, const void *f, int begin, i
   for (int i = begin; i < end; i++) d[i] = cond[i] ? x[i] : y[i];
 }
 
-template <typename Tag>
-Loop arithmetic_loop(NodeKind kind) {
+template <typename Tag> Loop arithmetic_loop(NodeKind kind) {
   using T = typename Tag::Reg;
   using A = Arith<Tag>;
   using C = Compare<T>;
@@ -245,8 +242,7 @@ Loop loop_of_node(NodeKind kind, Scalar t) {
 // --- Integer intrinsics ----------------------------------------------------------------------------------------------
 namespace {
 
-template <typename T>
-struct Bits {
+template <typename T> struct Bits {
   using U = std::make_unsigned_t<T>;
   static constexpr int kBits = 8 * sizeof(T);
   static T conj(T a, T b) { return static_cast<T>(a & b); }
@@ -254,13 +250,17 @@ struct Bits {
   static T diff(T a, T b) { return static_cast<T>(a ^ b); }
   static T inv(T a) { return static_cast<T>(~a); }
   static U abs(T a) {
-    if constexpr (std::is_signed_v<T>) return static_cast<U>(a < 0 ? U(0) - static_cast<U>(a) : static_cast<U>(a));
+    if constexpr (std::is_signed_v<T>)
+      return static_cast<U>(a < 0 ? U(0) - static_cast<U>(a) : static_cast<U>(a));
     return static_cast<U>(a);
   }
   static U absd(T a, T b) {
-    return static_cast<U>(a < b ? static_cast<U>(b) - static_cast<U>(a) : static_cast<U>(a) - static_cast<U>(b));
+    return static_cast<U>(a < b ? static_cast<U>(b) - static_cast<U>(a)
+                                : static_cast<U>(a) - static_cast<U>(b));
   }
-  static T left(T a, uint64_t n) { return n >= kBits ? T(0) : static_cast<T>(static_cast<uint64_t>(a) << n); }
+  static T left(T a, uint64_t n) {
+    return n >= kBits ? T(0) : static_cast<T>(static_cast<uint64_t>(a) << n);
+  }
   static T right(T a, uint64_t n) {
     if (n >= kBits) return std::is_signed_v<T> && a < 0 ? T(-1) : T(0);
     return static_cast<T>(a >> n);
@@ -269,16 +269,20 @@ struct Bits {
   static T leading(T a) {
     return static_cast<T>(a == 0 ? kBits : __builtin_clzll(static_cast<U>(a)) - (64 - kBits));
   }
-  static T trailing(T a) { return static_cast<T>(a == 0 ? kBits : __builtin_ctzll(static_cast<U>(a))); }
+  static T trailing(T a) {
+    return static_cast<T>(a == 0 ? kBits : __builtin_ctzll(static_cast<U>(a)));
+  }
   static T saturating_add(T a, T b) {
     T r;
     if (!__builtin_add_overflow(a, b, &r)) return r;
-    return std::is_signed_v<T> && b < 0 ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
+    return std::is_signed_v<T> && b < 0 ? std::numeric_limits<T>::min()
+                                        : std::numeric_limits<T>::max();
   }
   static T saturating_sub(T a, T b) {
     T r;
     if (!__builtin_sub_overflow(a, b, &r)) return r;
-    return !std::is_signed_v<T> || b > 0 ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
+    return !std::is_signed_v<T> || b > 0 ? std::numeric_limits<T>::min()
+                                         : std::numeric_limits<T>::max();
   }
 };
 
@@ -290,12 +294,12 @@ void shift(void *dst, const void *a, const void *b, const void *, int begin, int
   T *d = static_cast<T *>(dst);
   for (int i = begin; i < end; i++) {
     const bool reverse = std::is_signed_v<N> && n[i] < 0;
-    const uint64_t amount = reverse ? uint64_t(0) - static_cast<uint64_t>(n[i]) : static_cast<uint64_t>(n[i]);
+    const uint64_t amount =
+        reverse ? uint64_t(0) - static_cast<uint64_t>(n[i]) : static_cast<uint64_t>(n[i]);
     d[i] = Left != reverse ? Bits<T>::left(x[i], amount) : Bits<T>::right(x[i], amount);
   }
 }
-template <typename T, bool Left>
-Loop shift_loop(Scalar amount) {
+template <typename T, bool Left> Loop shift_loop(Scalar amount) {
   return for_type(amount, [&](auto tag) -> Loop {
     using N = typename decltype(tag)::Reg;
     if constexpr (std::is_integral_v<N>) return shift<T, N, Left>;
@@ -303,8 +307,7 @@ Loop shift_loop(Scalar amount) {
   });
 }
 
-template <typename T>
-Loop integer_loop(Intrinsic op, Scalar amount) {
+template <typename T> Loop integer_loop(Intrinsic op, Scalar amount) {
   using B = Bits<T>;
   using P = Plain<T>;
   using U = typename B::U;
@@ -337,8 +340,7 @@ Loop truth_loop(Intrinsic op) {
 }
 
 // --- Float intrinsics ------------------------------------------------------------------------------------------------
-template <typename T>
-struct Real {
+template <typename T> struct Real {
   static T abs(T a) { return std::fabs(a); }
   static T sqrt(T a) { return std::sqrt(a); }
   static T floor(T a) { return std::floor(a); }
@@ -346,8 +348,7 @@ struct Real {
   static T trunc(T a) { return std::trunc(a); }
   static T round(T a) { return std::nearbyint(a); }
 };
-template <typename Tag>
-typename Tag::Reg settled_sqrt(typename Tag::Reg a) {
+template <typename Tag> typename Tag::Reg settled_sqrt(typename Tag::Reg a) {
   return Tag::settle(std::sqrt(a));
 }
 template <typename Tag>
@@ -357,7 +358,8 @@ typename Tag::Reg absolute_difference(typename Tag::Reg a, typename Tag::Reg b) 
 
 template <typename T>
 void fma_twice(void *dst, const void *a, const void *b, const void *c, int begin, int end) {
-  const T *x = static_cast<const T *>(a), *y = static_cast<const T *>(b), *z = static_cast<const T *>(c);
+  const T *x = static_cast<const T *>(a), *y = static_cast<const T *>(b),
+          *z = static_cast<const T *>(c);
   T *d = static_cast<T *>(dst);
   for (int i = begin; i < end; i++) {
     const T p = x[i] * y[i];
@@ -366,21 +368,25 @@ void fma_twice(void *dst, const void *a, const void *b, const void *c, int begin
 }
 template <typename T>
 void fma_once(void *dst, const void *a, const void *b, const void *c, int begin, int end) {
-  const T *x = static_cast<const T *>(a), *y = static_cast<const T *>(b), *z = static_cast<const T *>(c);
+  const T *x = static_cast<const T *>(a), *y = static_cast<const T *>(b),
+          *z = static_cast<const T *>(c);
   T *d = static_cast<T *>(dst);
   for (int i = begin; i < end; i++) d[i] = std::fma(x[i], y[i], z[i]);
 }
 template <typename Tag>
 void fma_half(void *dst, const void *a, const void *b, const void *c, int begin, int end) {
-  const float *x = static_cast<const float *>(a), *y = static_cast<const float *>(b), *z = static_cast<const float *>(c);
+  const float *x = static_cast<const float *>(a), *y = static_cast<const float *>(b),
+              *z = static_cast<const float *>(c);
   float *d = static_cast<float *>(dst);
   for (int i = begin; i < end; i++) {
-    d[i] = Tag::settle(static_cast<float>(static_cast<double>(x[i]) * y[i] + static_cast<double>(z[i])));
+    d[i] = Tag::settle(
+        static_cast<float>(static_cast<double>(x[i]) * y[i] + static_cast<double>(z[i])));
   }
 }
 template <typename Tag>
 void fma_half_twice(void *dst, const void *a, const void *b, const void *c, int begin, int end) {
-  const float *x = static_cast<const float *>(a), *y = static_cast<const float *>(b), *z = static_cast<const float *>(c);
+  const float *x = static_cast<const float *>(a), *y = static_cast<const float *>(b),
+              *z = static_cast<const float *>(c);
   float *d = static_cast<float *>(dst);
   for (int i = begin; i < end; i++) d[i] = Tag::settle(Tag::settle(x[i] * y[i]) + z[i]);
 }
@@ -389,21 +395,28 @@ void fma_half_twice(void *dst, const void *a, const void *b, const void *c, int 
 #if defined(__x86_64__)
 #define CALO_AVX2 __attribute__((target("avx2,fma")))
 template <typename T>
-CALO_AVX2 void fma_once_avx2(void *dst, const void *a, const void *b, const void *c, int begin, int end) {
-  const T *x = static_cast<const T *>(a), *y = static_cast<const T *>(b), *z = static_cast<const T *>(c);
+CALO_AVX2 void fma_once_avx2(void *dst, const void *a, const void *b, const void *c, int begin,
+                             int end) {
+  const T *x = static_cast<const T *>(a), *y = static_cast<const T *>(b),
+          *z = static_cast<const T *>(c);
   T *d = static_cast<T *>(dst);
   for (int i = begin; i < end; i++) {
-    if constexpr (sizeof(T) == 4) d[i] = __builtin_fmaf(x[i], y[i], z[i]);
-    else d[i] = __builtin_fma(x[i], y[i], z[i]);
+    if constexpr (sizeof(T) == 4)
+      d[i] = __builtin_fmaf(x[i], y[i], z[i]);
+    else
+      d[i] = __builtin_fma(x[i], y[i], z[i]);
   }
 }
 template <typename T>
-CALO_AVX2 void floor_avx2(void *dst, const void *a, const void *, const void *, int begin, int end) {
+CALO_AVX2 void floor_avx2(void *dst, const void *a, const void *, const void *, int begin,
+                          int end) {
   const T *x = static_cast<const T *>(a);
   T *d = static_cast<T *>(dst);
   for (int i = begin; i < end; i++) {
-    if constexpr (sizeof(T) == 4) d[i] = __builtin_floorf(x[i]);
-    else d[i] = __builtin_floor(x[i]);
+    if constexpr (sizeof(T) == 4)
+      d[i] = __builtin_floorf(x[i]);
+    else
+      d[i] = __builtin_floor(x[i]);
   }
 }
 bool has_avx2() {
@@ -412,16 +425,14 @@ bool has_avx2() {
 }
 #endif
 
-template <typename T>
-Loop fused_loop() {
+template <typename T> Loop fused_loop() {
 #if defined(__x86_64__)
   if (has_avx2()) return fma_once_avx2<T>;
 #endif
   return fma_once<T>;
 }
 
-template <typename Tag>
-Loop float_loop(Intrinsic op, bool fma) {
+template <typename Tag> Loop float_loop(Intrinsic op, bool fma) {
   using T = typename Tag::Reg;
   using R = Real<T>;
   constexpr bool half = !std::is_same_v<Tag, Plain<T>>;
@@ -437,8 +448,10 @@ Loop float_loop(Intrinsic op, bool fma) {
     case Intrinsic::trunc: return unary<Tag, T, R::trunc>;
     case Intrinsic::round: return unary<Tag, T, R::round>;
     case Intrinsic::fma:
-      if constexpr (half) return fma ? fma_half<Tag> : fma_half_twice<Tag>;
-      else return fma ? fused_loop<T>() : fma_twice<T>;
+      if constexpr (half)
+        return fma ? fma_half<Tag> : fma_half_twice<Tag>;
+      else
+        return fma ? fused_loop<T>() : fma_twice<T>;
     default: return nullptr;
   }
 }
@@ -449,16 +462,17 @@ Loop loop_of_intrinsic(Intrinsic op, Scalar t, Scalar amount, bool fma) {
   if (t == Scalar::Bool) return truth_loop(op);
   return for_type(t, [&](auto tag) -> Loop {
     using T = typename decltype(tag)::Reg;
-    if constexpr (std::is_integral_v<T>) return integer_loop<T>(op, amount);
-    else return float_loop<decltype(tag)>(op, fma);
+    if constexpr (std::is_integral_v<T>)
+      return integer_loop<T>(op, amount);
+    else
+      return float_loop<decltype(tag)>(op, fma);
   });
 }
 
 // --- Casts -----------------------------------------------------------------------------------------------------------
 namespace {
 
-template <typename T, typename F>
-T saturate(F x) {  // truncates; NaN gives 0
+template <typename T, typename F> T saturate(F x) {  // truncates; NaN gives 0
   if (x != x) return 0;
   // Both limits are powers of two or 0, exact in F; the upper one is exclusive.
   const F low = static_cast<F>(std::numeric_limits<T>::min());
@@ -478,19 +492,21 @@ float sticky_float(double x) {
   return bit_copy<float>(toward_zero ? b - 1 : b + 1);
 }
 
-template <typename From, typename To>
-typename To::Reg convert(typename From::Reg x) {
+template <typename From, typename To> typename To::Reg convert(typename From::Reg x) {
   using S = typename From::Reg;
   using D = typename To::Reg;
   constexpr bool to_half = std::is_same_v<To, Half> || std::is_same_v<To, Brain>;
-  if constexpr (std::is_same_v<To, Truth>) return x != 0;
-  else if constexpr (to_half) return To::settle(sticky_float(static_cast<double>(x)));
-  else if constexpr (std::is_integral_v<D> && std::is_floating_point_v<S>) return saturate<D>(x);
-  else return static_cast<D>(x);
+  if constexpr (std::is_same_v<To, Truth>)
+    return x != 0;
+  else if constexpr (to_half)
+    return To::settle(sticky_float(static_cast<double>(x)));
+  else if constexpr (std::is_integral_v<D> && std::is_floating_point_v<S>)
+    return saturate<D>(x);
+  else
+    return static_cast<D>(x);
 }
 
-template <typename From>
-Loop cast_from(Scalar to) {
+template <typename From> Loop cast_from(Scalar to) {
   return for_type(to, [](auto tag) -> Loop {
     using To = decltype(tag);
     return unary<From, typename To::Reg, convert<From, To>>;
@@ -506,16 +522,21 @@ void reinterpret(void *dst, const void *a, const void *, const void *, int begin
   D *d = static_cast<D *>(dst);
   for (int i = begin; i < end; i++) {
     uint64_t bits = 0;
-    if constexpr (std::is_same_v<From, Half>) bits = float16_bits(x[i]);
-    else if constexpr (std::is_same_v<From, Brain>) bits = bit_copy<uint32_t>(x[i]) >> 16;
-    else std::memcpy(&bits, &x[i], sizeof(S));
-    if constexpr (std::is_same_v<To, Half>) d[i] = float16_from_bits(static_cast<uint16_t>(bits));
-    else if constexpr (std::is_same_v<To, Brain>) d[i] = bit_copy<float>(static_cast<uint32_t>(bits) << 16);
-    else std::memcpy(&d[i], &bits, sizeof(D));
+    if constexpr (std::is_same_v<From, Half>)
+      bits = float16_bits(x[i]);
+    else if constexpr (std::is_same_v<From, Brain>)
+      bits = bit_copy<uint32_t>(x[i]) >> 16;
+    else
+      std::memcpy(&bits, &x[i], sizeof(S));
+    if constexpr (std::is_same_v<To, Half>)
+      d[i] = float16_from_bits(static_cast<uint16_t>(bits));
+    else if constexpr (std::is_same_v<To, Brain>)
+      d[i] = bit_copy<float>(static_cast<uint32_t>(bits) << 16);
+    else
+      std::memcpy(&d[i], &bits, sizeof(D));
   }
 }
-template <typename From>
-Loop reinterpret_from(Scalar to) {
+template <typename From> Loop reinterpret_from(Scalar to) {
   return for_type(to, [](auto tag) -> Loop { return reinterpret<From, decltype(tag)>; });
 }
 

@@ -10,7 +10,7 @@
 
 namespace calotype::ir::interpreter {
 
-constexpr int kBatch = 256;          ///< lanes
+constexpr int kBatch = 256;  ///< lanes
 constexpr int kSlotBytes = kBatch * 8;
 
 enum class Scalar : uint8_t { I8, I16, I32, I64, U8, U16, U32, U64, F32, F64, F16, BF16, Bool };
@@ -30,7 +30,7 @@ Loop loop_of_reinterpret(Scalar from, Scalar to);
 
 float round_to_float16(float x);
 float round_to_bfloat16(float x);
-uint16_t float16_bits(float x);   ///< of a representable value
+uint16_t float16_bits(float x);  ///< of a representable value
 float float16_from_bits(uint16_t b);
 
 }  // namespace calotype::ir::interpreter

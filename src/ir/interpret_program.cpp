@@ -34,8 +34,7 @@ int64_t lane_as_int(const void *lanes, Scalar s, int i) {
 
 namespace {
 
-template <typename T>
-void fill(void *dst, T v) {
+template <typename T> void fill(void *dst, T v) {
   T *d = static_cast<T *>(dst);
   for (int i = 0; i < kBatch; i++) d[i] = v;
 }
@@ -71,10 +70,11 @@ uint64_t bits_of(double v) {
 
 // An SSA value: the result of an instruction, an input or a constant.
 class Compiler {
- public:
+public:
   Compiler(Program *p, const CompileOptions &options) : p_(p), options_(options) {}
 
-  void compile(const std::vector<Expr> &exprs, const std::vector<Name> &inputs, const std::vector<Type> &types) {
+  void compile(const std::vector<Expr> &exprs, const std::vector<Name> &inputs,
+               const std::vector<Type> &types) {
     p_->inputs_ = static_cast<int>(inputs.size());
     for (size_t i = 0; i < inputs.size(); i++) {
       scope_[inputs[i]].push_back({new_value(scalar_of(types[i])), kNoLet});
@@ -84,12 +84,12 @@ class Compiler {
     finish(results);
   }
 
- private:
+private:
   struct Value {
     Scalar type;
-    bool self = false;       // depends on reading the Func itself
-    int constant = -1;       // number of the constant
-    int instruction = -1;    // number in code_
+    bool self = false;     // depends on reading the Func itself
+    int constant = -1;     // number of the constant
+    int instruction = -1;  // number in code_
     int reg = -1;
     int last_use = -1;
   };
@@ -178,9 +178,11 @@ class Compiler {
   int compile_node(const Expr &e) {
     if (!e.type().is_scalar()) internal("vector in a definition");
     switch (e.kind()) {
-      case NodeKind::IntImm: return constant(scalar_of(e.type()), static_cast<uint64_t>(e.as<IntImm>()->value));
+      case NodeKind::IntImm:
+        return constant(scalar_of(e.type()), static_cast<uint64_t>(e.as<IntImm>()->value));
       case NodeKind::UIntImm: return constant(scalar_of(e.type()), e.as<UIntImm>()->value);
-      case NodeKind::FloatImm: return constant(scalar_of(e.type()), bits_of(e.as<FloatImm>()->value));
+      case NodeKind::FloatImm:
+        return constant(scalar_of(e.type()), bits_of(e.as<FloatImm>()->value));
       case NodeKind::Variable: return variable(e.as<Variable>());
       case NodeKind::Cast: {
         const int a = value_of(e.as<Cast>()->value);
@@ -194,13 +196,15 @@ class Compiler {
       }
       case NodeKind::Not: {
         const int a = value_of(e.as<Not>()->a);
-        return emit_loop(loop_of_node(NodeKind::Not, Scalar::Bool), static_cast<int>(NodeKind::Not), Scalar::Bool, a);
+        return emit_loop(loop_of_node(NodeKind::Not, Scalar::Bool), static_cast<int>(NodeKind::Not),
+                         Scalar::Bool, a);
       }
       case NodeKind::Select: {
         const Select *s = e.as<Select>();
-        const int c = value_of(s->condition), t = value_of(s->true_value), f = value_of(s->false_value);
-        return emit_loop(loop_of_node(NodeKind::Select, values_[t].type), static_cast<int>(NodeKind::Select),
-                         values_[t].type, c, t, f);
+        const int c = value_of(s->condition), t = value_of(s->true_value),
+                  f = value_of(s->false_value);
+        return emit_loop(loop_of_node(NodeKind::Select, values_[t].type),
+                         static_cast<int>(NodeKind::Select), values_[t].type, c, t, f);
       }
       case NodeKind::Let: return let(e.as<Let>());
       case NodeKind::Call: return call(e.as<Call>());
@@ -211,24 +215,26 @@ class Compiler {
   int binary(const Expr &e) {
     Expr a, b;
     switch (e.kind()) {
-#define CALO_BINARY(Node)      \
-  case NodeKind::Node:         \
-    a = e.as<Node>()->a;       \
-    b = e.as<Node>()->b;       \
+#define CALO_BINARY(Node) \
+  case NodeKind::Node:    \
+    a = e.as<Node>()->a;  \
+    b = e.as<Node>()->b;  \
     break;
-      CALO_BINARY(Add) CALO_BINARY(Sub) CALO_BINARY(Mul) CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min)
-      CALO_BINARY(Max) CALO_BINARY(EQ) CALO_BINARY(NE) CALO_BINARY(LT) CALO_BINARY(LE) CALO_BINARY(GT)
-      CALO_BINARY(GE) CALO_BINARY(And) CALO_BINARY(Or)
+      CALO_BINARY(Add)
+      CALO_BINARY(Sub) CALO_BINARY(Mul) CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min)
+          CALO_BINARY(Max) CALO_BINARY(EQ) CALO_BINARY(NE) CALO_BINARY(LT) CALO_BINARY(LE)
+              CALO_BINARY(GT) CALO_BINARY(GE) CALO_BINARY(And) CALO_BINARY(Or)
 #undef CALO_BINARY
-      default: internal("node has no place in a definition");
+                  default : internal("node has no place in a definition");
     }
     const int x = value_of(a), y = value_of(b);
-    return emit_loop(loop_of_node(e.kind(), values_[x].type), static_cast<int>(e.kind()), scalar_of(e.type()), x, y);
+    return emit_loop(loop_of_node(e.kind(), values_[x].type), static_cast<int>(e.kind()),
+                     scalar_of(e.type()), x, y);
   }
 
   int variable(const Variable *op) {
     auto it = scope_.find(op->name);
-    if (it != scope_.end() && !it->second.empty()) {
+    if (!op->param.defined() && it != scope_.end() && !it->second.empty()) {
       touched_ = std::min(touched_, it->second.back().level);
       return it->second.back().value;
     }
@@ -270,7 +276,8 @@ class Compiler {
   int call(const Call *op) {
     if (op->call_type == CallType::Halide || op->call_type == CallType::Image) return read(op);
     if (op->call_type == CallType::Extern || op->call_type == CallType::PureExtern) {
-      raise(Diagnostic("L0901", {}, "the interpreter cannot call the C function " + op->name.str()));
+      raise(
+          Diagnostic("L0901", {}, "the interpreter cannot call the C function " + op->name.str()));
     }
     switch (op->op) {
       case Intrinsic::if_then_else: return branch(op);
@@ -283,7 +290,8 @@ class Compiler {
         const int a = value_of(op->args[0]);
         const Scalar t = scalar_of(op->type);
         const int yes = constant(t, ~uint64_t(0)), no = constant(t, 0);
-        return emit_loop(loop_of_node(NodeKind::Select, t), static_cast<int>(NodeKind::Select), t, a, yes, no);
+        return emit_loop(loop_of_node(NodeKind::Select, t), static_cast<int>(NodeKind::Select), t,
+                         a, yes, no);
       }
       default: break;
     }
@@ -301,7 +309,8 @@ class Compiler {
     for (size_t i = 0; i < op->args.size(); i++) args[i] = value_of(op->args[i]);
     const Scalar t = values_[args[0]].type, amount = args[1] >= 0 ? values_[args[1]].type : t;
     const Loop loop = loop_of_intrinsic(op->op, t, amount, options_.fma);
-    return emit_loop(loop, 2000 + static_cast<int>(op->op), scalar_of(op->type), args[0], args[1], args[2]);
+    return emit_loop(loop, 2000 + static_cast<int>(op->op), scalar_of(op->type), args[0], args[1],
+                     args[2]);
   }
 
   int read(const Call *op) {
@@ -315,7 +324,8 @@ class Compiler {
       in.args.push_back(v);
     }
     bool self = false;
-    in.kind = op->call_type == CallType::Image ? Program::Instruction::ReadImage : Program::Instruction::ReadFunc;
+    in.kind = op->call_type == CallType::Image ? Program::Instruction::ReadImage
+                                               : Program::Instruction::ReadFunc;
     in.site = op->call_type == CallType::Image ? options_.resolver->image(op)
                                                : options_.resolver->func_site(op, &self);
     in.index = op->value_index;
@@ -359,12 +369,15 @@ class Compiler {
   }
 
   static Type type_of(Scalar s) {
-    static const Type types[] = {Int(8),   Int(16),  Int(32),   Int(64),   UInt(8),   UInt(16), UInt(32),
-                                 UInt(64), Float(32), Float(64), Float(16), BFloat(16), Bool()};
+    static const Type types[] = {Int(8),    Int(16),    Int(32),  Int(64),   UInt(8),
+                                 UInt(16),  UInt(32),   UInt(64), Float(32), Float(64),
+                                 Float(16), BFloat(16), Bool()};
     return types[static_cast<int>(s)];
   }
 
-  [[noreturn]] static void internal(const std::string &what) { raise(Diagnostic("X0001", {}, "interpreter: " + what)); }
+  [[noreturn]] static void internal(const std::string &what) {
+    raise(Diagnostic("X0001", {}, "interpreter: " + what));
+  }
 
   // --- Registers -------------------------------------------------------------------------------------------------
   // Order: instructions without self, then those with. The second list runs many times after the first, so what it
@@ -412,7 +425,9 @@ class Compiler {
     }
   }
 
-  int place(int v) const { return values_[v].constant >= 0 ? ~values_[v].constant : values_[v].reg; }
+  int place(int v) const {
+    return values_[v].constant >= 0 ? ~values_[v].constant : values_[v].reg;
+  }
 
   void assign_registers(const std::vector<int> &order) {
     int next = 0;
@@ -420,12 +435,14 @@ class Compiler {
     std::vector<int> free;
     std::vector<std::vector<int>> dies(order.size() + 2);
     for (const Value &v : values_) {
-      if (v.instruction >= 0 && v.last_use >= 0) dies[v.last_use].push_back(static_cast<int>(&v - values_.data()));
+      if (v.instruction >= 0 && v.last_use >= 0)
+        dies[v.last_use].push_back(static_cast<int>(&v - values_.data()));
     }
     for (size_t at = 0; at < order.size(); at++) {
       Value &v = values_[code_[order[at]].dst];
       // The result may not share a register with an operand: loops read lanes after writing others only in Branch.
-      if (free.empty()) v.reg = next++;
+      if (free.empty())
+        v.reg = next++;
       else {
         v.reg = free.back();
         free.pop_back();
@@ -437,8 +454,10 @@ class Compiler {
   }
 };
 
-std::unique_ptr<Program> Program::compile(const std::vector<Expr> &exprs, const std::vector<Name> &inputs,
-                                          const std::vector<Type> &input_types, const CompileOptions &options) {
+std::unique_ptr<Program> Program::compile(const std::vector<Expr> &exprs,
+                                          const std::vector<Name> &inputs,
+                                          const std::vector<Type> &input_types,
+                                          const CompileOptions &options) {
   auto p = std::make_unique<Program>();
   Compiler(p.get(), options).compile(exprs, inputs, input_types);
   return p;
@@ -447,12 +466,16 @@ std::unique_ptr<Program> Program::compile(const std::vector<Expr> &exprs, const 
 // --- Running -----------------------------------------------------------------------------------------------------
 void Program::run(char *frame, bool self, int begin, int end, Machine *machine) const {
   for (const Instruction &in : self ? self_code_ : code_) {
-    if (in.loop) in.loop(slot(frame, in.dst), slot(frame, in.a), slot(frame, in.b), slot(frame, in.c), begin, end);
-    else run_one(in, frame, begin, end, machine);
+    if (in.loop)
+      in.loop(slot(frame, in.dst), slot(frame, in.a), slot(frame, in.b), slot(frame, in.c), begin,
+              end);
+    else
+      run_one(in, frame, begin, end, machine);
   }
 }
 
-void Program::run_one(const Instruction &in, char *frame, int begin, int end, Machine *machine) const {
+void Program::run_one(const Instruction &in, char *frame, int begin, int end,
+                      Machine *machine) const {
   if (in.kind == Instruction::Branch) return run_branch(in, frame, begin, end, machine);
   if (in.kind == Instruction::Require) {
     const uint8_t *ok = static_cast<const uint8_t *>(slot(frame, in.a));
@@ -465,11 +488,14 @@ void Program::run_one(const Instruction &in, char *frame, int begin, int end, Ma
   CALO_ASSERT(in.args.size() <= kMaxDimensions);
   const int32_t *at[kMaxDimensions];
   for (size_t d = 0; d < in.args.size(); d++) at[d] = as_int32(slot(frame, in.args[d]));
-  if (in.kind == Instruction::ReadFunc) machine->read_func(in.site, in.index, at, begin, end, slot(frame, in.dst));
-  else machine->read_image(in.site, at, begin, end, slot(frame, in.dst));
+  if (in.kind == Instruction::ReadFunc)
+    machine->read_func(in.site, in.index, at, begin, end, slot(frame, in.dst));
+  else
+    machine->read_image(in.site, at, begin, end, slot(frame, in.dst));
 }
 
-void Program::run_branch(const Instruction &in, char *frame, int begin, int end, Machine *machine) const {
+void Program::run_branch(const Instruction &in, char *frame, int begin, int end,
+                         Machine *machine) const {
   const uint8_t *cond = static_cast<const uint8_t *>(slot(frame, in.a));
   char *dst = static_cast<char *>(slot(frame, in.dst));
   for (const bool side : {true, false}) {
@@ -489,7 +515,8 @@ void Program::run_branch(const Instruction &in, char *frame, int begin, int end,
     p.run(inner.data(), false, 0, n, machine);
     p.run(inner.data(), true, 0, n, machine);
     const char *result = static_cast<const char *>(p.output(inner.data(), 0));
-    for (int i = 0; i < n; i++) std::memcpy(dst + lanes[i] * in.size, result + i * in.size, in.size);
+    for (int i = 0; i < n; i++)
+      std::memcpy(dst + lanes[i] * in.size, result + i * in.size, in.size);
   }
 }
 

@@ -21,10 +21,11 @@ inline int32_t *as_int32(Lanes p) { return static_cast<int32_t *>(p); }
 
 /// What a program asks of its surroundings. Coordinates: one array per dimension.
 class Machine {
- public:
+public:
   virtual ~Machine();
   /// Value `index` of the Func behind `site` at lanes [begin, end) of the coordinates.
-  virtual void read_func(int site, int index, const int32_t *const *at, int begin, int end, void *out) = 0;
+  virtual void read_func(int site, int index, const int32_t *const *at, int begin, int end,
+                         void *out) = 0;
   virtual void read_image(int image, const int32_t *const *at, int begin, int end, void *out) = 0;
   /// Some lane of [begin, end) failed the condition of a require().
   virtual void requirement_failed(const Call *op) = 0;
@@ -32,7 +33,7 @@ class Machine {
 
 /// What names mean while a program is compiled.
 class Resolver {
- public:
+public:
   virtual ~Resolver();
   /// A number for Machine::read_func; `is_self`: the Func being computed, whose value changes as the update runs.
   virtual int func_site(const Call *op, bool *is_self) = 0;
@@ -48,10 +49,12 @@ struct CompileOptions {
 
 /// One compiled list of expressions.
 class Program {
- public:
+public:
   /// `inputs`: names of the first registers, in order, all int32. Expressions need no expansion before.
-  static std::unique_ptr<Program> compile(const std::vector<Expr> &exprs, const std::vector<Name> &inputs,
-                                          const std::vector<Type> &input_types, const CompileOptions &options);
+  static std::unique_ptr<Program> compile(const std::vector<Expr> &exprs,
+                                          const std::vector<Name> &inputs,
+                                          const std::vector<Type> &input_types,
+                                          const CompileOptions &options);
 
   int registers() const { return registers_; }
   int inputs() const { return inputs_; }
@@ -66,7 +69,7 @@ class Program {
   /// Runs all instructions that do not depend on self (or, `self`, all that do) on lanes [begin, end).
   void run(char *frame, bool self, int begin, int end, Machine *machine) const;
 
- private:
+private:
   friend class Compiler;
   struct Instruction {
     Loop loop = nullptr;  // null: one of the below
@@ -77,7 +80,7 @@ class Program {
     std::vector<int> arg_sizes;        // Branch: bytes of a lane
     std::unique_ptr<Program> then_part, else_part;
     const Call *op = nullptr;
-    int size = 0;                      // bytes of a lane of dst
+    int size = 0;  // bytes of a lane of dst
   };
 
   Lanes slot(char *frame, int r) const {

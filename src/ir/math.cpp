@@ -38,7 +38,7 @@ Expr expand_classification(const Call *op) {
 }
 
 class ExpandIntrinsics : public IRGraphMutator {
- public:
+public:
   using IRGraphMutator::mutate;
   using IRGraphMutator::visit;
   Expr visit(const Call *op) override {

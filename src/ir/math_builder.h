@@ -1,8 +1,8 @@
 // Internal to the math expansions: arithmetic on typed values with operators, and let-bound intermediate results.
 //
 // Every value used twice is bound by MathBuilder::let, so that an expansion is a chain of Lets and its size stays
-// linear however it is walked or printed. Names are "m0", "m1" ... in order; the arguments come first in the chain, so
-// reuse of a name in a nested expansion only shadows what the nested one does not read.
+// linear however it is walked or printed. Names are "math.0", "math.1" ... in order, which no Var or RVar has; the
+// arguments come first in the chain, so a name used again in a nested expansion only hides what that one never reads.
 #pragma once
 
 #include <string>
@@ -22,11 +22,13 @@ struct Num {
   Type type() const { return e.type(); }
 };
 
-inline Num number(Type t, double v) { return t.is_float() ? make_float(t, v) : make_int(t, static_cast<int64_t>(v)); }
+inline Num number(Type t, double v) {
+  return t.is_float() ? make_float(t, v) : make_int(t, static_cast<int64_t>(v));
+}
 
-#define CALO_MATH_BINARY(op, maker)                                                                 \
-  inline Num operator op(const Num &a, const Num &b) { return maker(a.e, b.e); }                    \
-  inline Num operator op(const Num &a, double b) { return maker(a.e, number(a.type(), b).e); }      \
+#define CALO_MATH_BINARY(op, maker)                                                            \
+  inline Num operator op(const Num &a, const Num &b) { return maker(a.e, b.e); }               \
+  inline Num operator op(const Num &a, double b) { return maker(a.e, number(a.type(), b).e); } \
   inline Num operator op(double a, const Num &b) { return maker(number(b.type(), a).e, b.e); }
 CALO_MATH_BINARY(+, make_add)
 CALO_MATH_BINARY(-, make_sub)
@@ -48,7 +50,9 @@ inline Num min(const Num &a, const Num &b) { return make_min(a.e, b.e); }
 inline Num max(const Num &a, const Num &b) { return make_max(a.e, b.e); }
 inline Num cast(Type t, const Num &a) { return make_cast(t, a.e); }
 inline Num call(Intrinsic op, const Num &a) { return make_intrinsic(a.type(), op, {a.e}); }
-inline Num call(Intrinsic op, const Num &a, const Num &b) { return make_intrinsic(a.type(), op, {a.e, b.e}); }
+inline Num call(Intrinsic op, const Num &a, const Num &b) {
+  return make_intrinsic(a.type(), op, {a.e, b.e});
+}
 inline Num operator&(const Num &a, const Num &b) { return call(Intrinsic::bitwise_and, a, b); }
 inline Num operator|(const Num &a, const Num &b) { return call(Intrinsic::bitwise_or, a, b); }
 inline Num operator^(const Num &a, const Num &b) { return call(Intrinsic::bitwise_xor, a, b); }
@@ -72,11 +76,11 @@ inline Num unsigned_constant(Type t, uint64_t v) { return make_uint(t, v); }
 
 /// Collects the Lets of one expansion.
 class MathBuilder {
- public:
+public:
   /// `v`, bound to a name unless it is one already or a constant.
   Num let(const Num &v) {
     if (v.e.as<Variable>() || is_const(v.e)) return v;
-    Name name("m" + std::to_string(lets_.size()));
+    Name name("math." + std::to_string(lets_.size()));
     lets_.emplace_back(name, v.e);
     return make_var(name, v.type());
   }
@@ -86,7 +90,7 @@ class MathBuilder {
     return e;
   }
 
- private:
+private:
   std::vector<std::pair<Name, Expr>> lets_;
 };
 
@@ -105,10 +109,7 @@ struct Poly {
   const double *c;
   int n;
 };
-template <int N>
-Poly poly(const double (&c)[N]) {
-  return {c, N};
-}
+template <int N> Poly poly(const double (&c)[N]) { return {c, N}; }
 /// Horner's rule with fused steps.
 inline Num evaluate(const Poly &p, const Num &x) {
   Num r = number(x.type(), p.c[p.n - 1]);

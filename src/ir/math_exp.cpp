@@ -23,70 +23,78 @@ constexpr double kExp64[] = {0.50000000000000111,    0.16666666666666408,    0.0
                              2.4801491474500002e-05, 2.7557580424660951e-06, 2.763087321434576e-07,
                              2.5003228722222777e-08};
 // e^r on |r| <= ln(2)/2; error 2^-23.
-constexpr double kFastExp[] = {1.00000012, 1.00000036, 0.499984801, 0.16664657, 0.0419551618, 0.00852421485};
+constexpr double kFastExp[] = {1.00000012, 1.00000036,   0.499984801,
+                               0.16664657, 0.0419551618, 0.00852421485};
 // (log(1+f) - f + f^2/2) / f^3 on [sqrt(1/2) - 1, sqrt(2) - 1]; error of log(1+f) 2^-27.3.
-constexpr double kLog32[] = {0.333333313, -0.250008196, 0.200012296,  -0.166233644,
+constexpr double kLog32[] = {0.333333313, -0.250008196, 0.200012296, -0.166233644,
                              0.142016992, -0.131600529, 0.127619311, -0.0763526708};
 // log(1+f) / f on the same interval; error 2^-19.7.
 constexpr double kFastLog[] = {1.00000095,  -0.500011146, 0.333145082, -0.249097422,
                                0.204963312, -0.186678678, 0.118961111};
 // (2 atanh(s) - 2 s) / s^3 in z = s^2, s = f / (2 + f); error of log(1+f) 2^-59.5.
-constexpr double kLog64[] = {0.6666666666666734,  0.39999999999416946, 0.28571428741930044, 0.22222198616561673,
-                             0.1818356222296198, 0.15314101051058823, 0.1479547365205284};
+constexpr double kLog64[] = {0.6666666666666734,  0.39999999999416946, 0.28571428741930044,
+                             0.22222198616561673, 0.1818356222296198,  0.15314101051058823,
+                             0.1479547365205284};
 // log2(1+f) / f in double, for pow of float32; error 2^-35.8.
-constexpr double kLog2[] = {1.4426950408687185,   -0.72134752086938869, 0.48089836139516101, -0.3606736747559473,
-                            0.28853729343636769,  -0.24045316847820161, 0.20617536168302561, -0.18030054755568484,
-                            0.15876974611073488,  -0.14315693948143463, 0.14474908442560822, -0.14283767384074811,
+constexpr double kLog2[] = {1.4426950408687185,   -0.72134752086938869, 0.48089836139516101,
+                            -0.3606736747559473,  0.28853729343636769,  -0.24045316847820161,
+                            0.20617536168302561,  -0.18030054755568484, 0.15876974611073488,
+                            -0.14315693948143463, 0.14474908442560822,  -0.14283767384074811,
                             0.077367679835908379};
 // 2^x on |x| <= 1/2 in double; error 2^-29.
-constexpr double kExp2[] = {1.000000000554256,     0.69314720573620581,   0.24022646889789742,   0.055503287783850101,
-                            0.0096184890475631574, 0.0013399930860573837, 0.00015345789023112974};
+constexpr double kExp2[] = {1.000000000554256,     0.69314720573620581,   0.24022646889789742,
+                            0.055503287783850101,  0.0096184890475631574, 0.0013399930860573837,
+                            0.00015345789023112974};
 // (tanh(x) - x) / x^3 in x^2, |x| <= 5/8; error of tanh 2^-27.7 and 2^-56.4.
-constexpr double kTanh32[] = {-0.333332807, 0.133314058, -0.0537365153, 0.0206281673, -0.00569229526};
-constexpr double kTanh64[] = {-0.33333333333332854,   0.13333333333261924,    -0.053968253931188426,
-                              0.02186948757427153,    -0.0088632209787663958, 0.003591988981776074,
-                              -0.0014549578945389941, 0.00058631332607631708, -0.00022855772028453387,
-                              7.7136988865857649e-05, -1.60689603490322e-05};
+constexpr double kTanh32[] = {-0.333332807, 0.133314058, -0.0537365153, 0.0206281673,
+                              -0.00569229526};
+constexpr double kTanh64[] = {
+    -0.33333333333332854,    0.13333333333261924,    -0.053968253931188426,  0.02186948757427153,
+    -0.0088632209787663958,  0.003591988981776074,   -0.0014549578945389941, 0.00058631332607631708,
+    -0.00022855772028453387, 7.7136988865857649e-05, -1.60689603490322e-05};
 // (sinh(x) - x) / x^3 in x^2, |x| <= 1; error of sinh 2^-31.6 and 2^-62.9.
 constexpr double kSinh32[] = {0.166666672, 0.00833331048, 0.000198428956, 2.78221319e-06};
-constexpr double kSinh64[] = {0.16666666666666666,    0.0083333333333335726,  0.00019841269841061159,
-                              2.7557319310090205e-06, 2.5052089412908809e-08, 1.6061339138294526e-10,
-                              7.5032684286573079e-13, 6.4752034196970358e-15};
+constexpr double kSinh64[] = {
+    0.16666666666666666,    0.0083333333333335726,  0.00019841269841061159, 2.7557319310090205e-06,
+    2.5052089412908809e-08, 1.6061339138294526e-10, 7.5032684286573079e-13, 6.4752034196970358e-15};
 // erf(x) / x - 1 in x^2, |x| <= 1; error of erf 2^-29.4 and 2^-56.3.
 constexpr double kErf32[] = {0.128379166,  -0.37612626,    0.112835787,   -0.0268533472,
                              0.0051871622, -0.00079978531, 7.80690316e-05};
-constexpr double kErf64[] = {0.12837916709551259,    -0.37612638903183754,    0.11283791670955126,
-                             -0.026866170645131211,  0.0052239776254415834,   -0.00085483270233968622,
-                             0.00012055332978604639, -1.4925650228528073e-05, 1.646211060029011e-06,
-                             -1.6365765882791049e-07, 1.4805997569864091e-08, -1.2277517482102024e-09,
-                             9.3226850445724569e-11, -6.1938233747583892e-12, 2.8030890725148098e-13};
+constexpr double kErf64[] = {
+    0.12837916709551259,     -0.37612638903183754,    0.11283791670955126,
+    -0.026866170645131211,   0.0052239776254415834,   -0.00085483270233968622,
+    0.00012055332978604639,  -1.4925650228528073e-05, 1.646211060029011e-06,
+    -1.6365765882791049e-07, 1.4805997569864091e-08,  -1.2277517482102024e-09,
+    9.3226850445724569e-11,  -6.1938233747583892e-12, 2.8030890725148098e-13};
 // -log(erfc(x)) in v: x = 2.5 + 1.5 v (float32) and x = 3.5 + 2.5 v (float64), |v| <= 1; error of erf 2^-27.8, 2^-52.7.
 constexpr double kLogErfc32[] = {7.80681515,     8.02901936,    2.12375522,    0.0368301086,
                                  -0.00998249743, 0.00508899195, 0.00077302783, 0.000816951739};
-constexpr double kLogErfc64[] = {14.112437402147807,      18.165248970917023,      6.0422065924251553,
-                                 0.081650912636251738,    -0.034128407247860114,   0.014384444796622773,
-                                 -0.0059544132209275388,  0.0023724548265689938,   -0.00089095385350142155,
-                                 0.00033133402588744119,  -3.3754362614426952e-05, 6.3397177715264979e-05,
-                                 -9.679597337031493e-05,  -0.00035617435437268821, -0.00052984803167616047,
-                                 -0.00048893969187933516, -0.00027710297320597782, -9.2930603905007144e-05,
-                                 -1.3739246644431128e-05};
+constexpr double kLogErfc64[] = {
+    14.112437402147807,      18.165248970917023,      6.0422065924251553,
+    0.081650912636251738,    -0.034128407247860114,   0.014384444796622773,
+    -0.0059544132209275388,  0.0023724548265689938,   -0.00089095385350142155,
+    0.00033133402588744119,  -3.3754362614426952e-05, 6.3397177715264979e-05,
+    -9.679597337031493e-05,  -0.00035617435437268821, -0.00052984803167616047,
+    -0.00048893969187933516, -0.00027710297320597782, -9.2930603905007144e-05,
+    -1.3739246644431128e-05};
 
 constexpr double kLog2e = 0x1.71547652b82fep+0;
 
 // What differs between the widths.
 struct Format {
-  int mantissa;            // stored bits
+  int mantissa;  // stored bits
   int bias;
-  double magic;            // adding it rounds to an integer, kept in the low bits
+  double magic;              // adding it rounds to an integer, kept in the low bits
   double ln2_high, ln2_low;  // the high part times any exponent is exact
   double exp_low, exp_high;  // e^x is 0 below and infinite above
   uint64_t sqrt_half_bits;
   double smallest_normal;
 };
-constexpr Format kFormat32 = {23,     127, 0x1.8p23, 0x1.62e4p-1, 0x1.7f7d1cp-20, -104, 90, 0x3f3504f3,
-                              0x1p-126};
-constexpr Format kFormat64 = {52,   1023, 0x1.8p52, 0x1.62e42fefa4p-1, -0x1.8432a1b0e2634p-43, -746, 711,
-                              0x3fe6a09e667f3bcd, 0x1p-1022};
+constexpr Format kFormat32 = {23,   127, 0x1.8p23,   0x1.62e4p-1, 0x1.7f7d1cp-20,
+                              -104, 90,  0x3f3504f3, 0x1p-126};
+constexpr Format kFormat64 = {
+    52,   1023, 0x1.8p52,           0x1.62e42fefa4p-1, -0x1.8432a1b0e2634p-43,
+    -746, 711,  0x3fe6a09e667f3bcd, 0x1p-1022};
 const Format &format(const Num &x) { return is_double(x) ? kFormat64 : kFormat32; }
 
 // Nearest integer to a * scale as a float and, offset by magic's bits, as an integer.
@@ -191,7 +199,8 @@ Num erf(MathBuilder &b, const Num &x) {
   const Num small = fma(a, evaluate(wide ? poly(kErf64) : poly(kErf32), u), a);
   const double middle = wide ? 3.5 : 2.5, radius = wide ? 2.5 : 1.5;
   const Num v = b.let((min(number(x.type(), middle + radius), a) - middle) * (1 / radius));
-  const Num large = 1 - exp_kernel(b, 0 - evaluate(wide ? poly(kLogErfc64) : poly(kLogErfc32), v), 0);
+  const Num large =
+      1 - exp_kernel(b, 0 - evaluate(wide ? poly(kLogErfc64) : poly(kLogErfc32), v), 0);
   return with_sign(select(a < 1, small, large), sign_bits(x));
 }
 
@@ -205,8 +214,10 @@ Num hypot(MathBuilder &b, const Num &x, const Num &y) {
     return select(either(magnitude(x) == kInf, magnitude(y) == kInf), number(t, kInf), r);
   }
   const Num a = b.let(magnitude(x)), c = b.let(magnitude(y)), m = b.let(max(a, c));
-  const Num down = b.let(select(m > 0x1p500, number(t, 0x1p-600), select(m < 0x1p-450, number(t, 0x1p600), number(t, 1))));
-  const Num up = select(m > 0x1p500, number(t, 0x1p600), select(m < 0x1p-450, number(t, 0x1p-600), number(t, 1)));
+  const Num down = b.let(select(m > 0x1p500, number(t, 0x1p-600),
+                                select(m < 0x1p-450, number(t, 0x1p600), number(t, 1))));
+  const Num up = select(m > 0x1p500, number(t, 0x1p600),
+                        select(m < 0x1p-450, number(t, 0x1p-600), number(t, 1)));
   const Num p = b.let(a * down), q = b.let(c * down);
   return select(either(a == kInf, c == kInf), number(t, kInf), sqrt(fma(p, p, q * q)) * up);
 }
@@ -284,7 +295,8 @@ namespace {
 Num pow_by_double(MathBuilder &b, const Num &a, const Num &y) {
   const Type t = a.type();
   const Num i = b.let(bits(a));
-  const Num e = b.let((i - Num(make_uint(i.type(), kFormat64.sqrt_half_bits))) >> kFormat64.mantissa);
+  const Num e =
+      b.let((i - Num(make_uint(i.type(), kFormat64.sqrt_half_bits))) >> kFormat64.mantissa);
   const Num r = b.let(as_float(i - (e << kFormat64.mantissa)) - 1);
   // The exponent is small: taking it through int32 keeps vectors fast where there is no 64-bit conversion.
   const Num log2 = fma(r, evaluate(poly(kLog2), r), cast(t, cast(Int(32, t.lanes()), e)));
@@ -335,9 +347,10 @@ Pair long_log(MathBuilder &b, const Num &x) {
     const Pair r = quick_sum(b, number(t, high), p.high);
     return Pair{r.high, b.let(r.low + (p.low + low))};
   };
-  const Pair fifth = add_constant({b.let(z.high * evaluate(poly(kTail), z.high)), number(t, 0)}, 0x1.999999999999ap-3,
-                                  -0x1.999999999999ap-57);
-  const Pair third = add_constant(product(b, z, fifth), 0x1.5555555555555p-2, 0x1.5555555555555p-56);
+  const Pair fifth = add_constant({b.let(z.high * evaluate(poly(kTail), z.high)), number(t, 0)},
+                                  0x1.999999999999ap-3, -0x1.999999999999ap-57);
+  const Pair third =
+      add_constant(product(b, z, fifth), 0x1.5555555555555p-2, 0x1.5555555555555p-56);
   const Pair w = product(b, s, product(b, z, third));
   const Pair r = quick_sum(b, s.high, w.high);
   const Pair m = {b.let(r.high * 2), b.let((r.low + (s.low + w.low)) * 2)};
@@ -379,7 +392,7 @@ Num pow_kernel(MathBuilder &b, const Num &x, const Num &y) {
   const Num odd = both(whole, floor(half) != half);
   const Num sign = sign_bits(x);
   const Num signed_r = as_float(bits(r) ^ select(odd, sign, number(sign.type(), 0)));
-  const Num bad = both(both(x < 0, x > -kInf), negate(whole));
+  const Num bad = both(both(x<0, x> - kInf), negate(whole));
   const Num one = either(either(x == 1, y == 0), both(magnitude(x) == 1, magnitude(y) == kInf));
   return select(one, number(t, 1), select(bad, number(t, kNan), signed_r));
 }

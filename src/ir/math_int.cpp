@@ -13,20 +13,24 @@ Expr clamp_to_range(const Expr &x, Type to) {
   const Type from = x.type();
   Expr e = x;
   const bool low_matters = from.is_int() && (to.is_uint() || from.bits() > to.bits());
-  const bool high_matters =
-      to.is_int() ? (from.bits() - from.is_int() > to.bits() - 1) : (from.bits() - from.is_int() > to.bits());
+  const bool high_matters = to.is_int() ? (from.bits() - from.is_int() > to.bits() - 1)
+                                        : (from.bits() - from.is_int() > to.bits());
   if (high_matters) {
-    const uint64_t top = to.is_int() ? (uint64_t(1) << (to.bits() - 1)) - 1
-                                     : (to.bits() == 64 ? ~uint64_t(0) : (uint64_t(1) << to.bits()) - 1);
+    const uint64_t top = to.is_int()
+                             ? (uint64_t(1) << (to.bits() - 1)) - 1
+                             : (to.bits() == 64 ? ~uint64_t(0) : (uint64_t(1) << to.bits()) - 1);
     e = make_min(e, make_uint(from, top));
   }
-  if (low_matters) e = make_max(e, to.is_uint() ? make_zero(from) : make_int(from, -(int64_t(1) << (to.bits() - 1))));
+  if (low_matters)
+    e = make_max(e,
+                 to.is_uint() ? make_zero(from) : make_int(from, -(int64_t(1) << (to.bits() - 1))));
   return e;
 }
 
 Expr saturating_cast(Type to, const Expr &x) {
   const Type from = x.type();
-  if (!from.is_int_or_uint() || !to.is_int_or_uint() || to.is_bool()) return make_cast(to, x);  // floats saturate
+  if (!from.is_int_or_uint() || !to.is_int_or_uint() || to.is_bool())
+    return make_cast(to, x);  // floats saturate
   return make_cast(to, clamp_to_range(x, to));
 }
 
@@ -45,22 +49,25 @@ Num rounding_shift_right(MathBuilder &b, const Num &value, const Num &amount) {
 Expr multiply_and_shift(const Call *op) {
   const Type t = op->args[0].type();
   if (t.bits() > 32) {
-    raise(Diagnostic("L0901", {}, std::string(op->name.str()) + " is not available for 64-bit integers"));
+    raise(Diagnostic("L0901", {},
+                     std::string(op->name.str()) + " is not available for 64-bit integers"));
   }
   const bool is_signed = t.is_int() || op->args[1].type().is_int();
   const Type wide = Type(is_signed ? Type::Int : Type::UInt, t.bits() * 2, t.lanes());
   const Num product = make_mul(make_cast(wide, op->args[0]), make_cast(wide, op->args[1]));
   const Num amount = shift_amount(op->args[2], wide.bits());
   MathBuilder b;
-  const Num shifted =
-      op->op == Intrinsic::mul_shift_right ? product >> amount : rounding_shift_right(b, product, amount);
+  const Num shifted = op->op == Intrinsic::mul_shift_right
+                          ? product >> amount
+                          : rounding_shift_right(b, product, amount);
   return b.finish(saturating_cast(op->type, shifted.e));
 }
 
 Num halve(Intrinsic op, const Num &a, const Num &b) {
   if (op == Intrinsic::halving_add) return (a & b) + ((a ^ b) >> 1);
   if (op == Intrinsic::rounding_halving_add) return (a | b) - ((a ^ b) >> 1);
-  return ((a >> 1) - (b >> 1)) - (~a & b & number(a.type(), 1));  // halving_sub: one less where 0 - 1 was dropped
+  return ((a >> 1) - (b >> 1)) -
+         (~a & b & number(a.type(), 1));  // halving_sub: one less where 0 - 1 was dropped
 }
 
 }  // namespace
@@ -73,8 +80,10 @@ Expr expand_integer(const Call *op) {
     case Intrinsic::widening_add: return make_add(wide(0), wide(1));
     case Intrinsic::widening_sub: return make_sub(wide(0), wide(1));
     case Intrinsic::widening_mul: return make_mul(wide(0), wide(1));
-    case Intrinsic::widening_shift_left: return (Num(wide(0)) << shift_amount(op->args[1], t.bits())).e;
-    case Intrinsic::widening_shift_right: return (Num(wide(0)) >> shift_amount(op->args[1], t.bits())).e;
+    case Intrinsic::widening_shift_left:
+      return (Num(wide(0)) << shift_amount(op->args[1], t.bits())).e;
+    case Intrinsic::widening_shift_right:
+      return (Num(wide(0)) >> shift_amount(op->args[1], t.bits())).e;
     case Intrinsic::widen_right_add: return make_add(op->args[0], wide(1));
     case Intrinsic::widen_right_sub: return make_sub(op->args[0], wide(1));
     case Intrinsic::widen_right_mul: return make_mul(op->args[0], wide(1));
@@ -105,7 +114,9 @@ Expr expand_integer(const Call *op) {
 // --- lerp ----------------------------------------------------------------------------------------------------------
 namespace {
 
-double largest(int bits) { return bits == 64 ? 18446744073709551615.0 : static_cast<double>((uint64_t(1) << bits) - 1); }
+double largest(int bits) {
+  return bits == 64 ? 18446744073709551615.0 : static_cast<double>((uint64_t(1) << bits) - 1);
+}
 
 Num float_weight(Type t, const Num &w) {
   if (w.type().is_float()) return cast(t, w);
@@ -117,7 +128,8 @@ Num integer_weight(Type t, const Num &w) {
   const int bits = t.bits(), from = w.type().bits();
   if (w.type().is_float()) return cast(t, w * largest(bits));
   if (from == bits) return cast(t, w);
-  const uint64_t max_to = (uint64_t(1) << bits) - 1, max_from = from == 64 ? ~uint64_t(0) : (uint64_t(1) << from) - 1;
+  const uint64_t max_to = (uint64_t(1) << bits) - 1,
+                 max_from = from == 64 ? ~uint64_t(0) : (uint64_t(1) << from) - 1;
   if (from > bits) return cast(t, w / Num(make_uint(w.type(), max_from / max_to)));
   return cast(t, w) * Num(make_uint(t, max_to / max_from));
 }
@@ -143,9 +155,12 @@ Expr expand_lerp(const Call *op) {
   const Type u = t.with_code(Type::UInt), wide = u.widen();
   const Num bias = make_uint(u, t.is_int() ? uint64_t(1) << (n - 1) : 0);
   const Num w = b.let(integer_weight(u, op->args[2]));
-  const auto unbiased = [&](int i) { return t.is_int() ? cast(u, op->args[i]) ^ bias : Num(op->args[i]); };
+  const auto unbiased = [&](int i) {
+    return t.is_int() ? cast(u, op->args[i]) ^ bias : Num(op->args[i]);
+  };
   const Num max = make_uint(u, (uint64_t(1) << n) - 1);
-  const Num sum = cast(wide, unbiased(0)) * cast(wide, max - w) + cast(wide, unbiased(1)) * cast(wide, w);
+  const Num sum =
+      cast(wide, unbiased(0)) * cast(wide, max - w) + cast(wide, unbiased(1)) * cast(wide, w);
   const Num s = b.let(sum + Num(make_uint(wide, uint64_t(1) << (n - 1))));
   const Num q = cast(u, (s + (s >> n)) >> n);
   return b.finish(t.is_int() ? cast(t, q ^ bias) : q);

@@ -12,7 +12,9 @@ namespace {
 // float16 and bfloat16 round after every operation: nothing of this applies to them.
 bool settles(Type t) { return t.is_float() && !t.is_bfloat() && t.bits() >= 32; }
 
-bool is_normal(Type t, double v) { return t.bits() == 32 ? std::isnormal(static_cast<float>(v)) : std::isnormal(v); }
+bool is_normal(Type t, double v) {
+  return t.bits() == 32 ? std::isnormal(static_cast<float>(v)) : std::isnormal(v);
+}
 
 double rounded(Type t, double v) { return t.bits() == 32 ? static_cast<float>(v) : v; }
 
@@ -21,11 +23,12 @@ const double *constant(const Expr &e) { return as_const_float(e); }
 
 Expr negated(const Expr &e) {
   if (const double *c = constant(e)) return make_float(e.type(), -*c);
-  return make_mul(e, make_float(e.type(), -1));  // exact, signs of zeros included; back ends emit a negation
+  return make_mul(
+      e, make_float(e.type(), -1));  // exact, signs of zeros included; back ends emit a negation
 }
 
 class Settle : public IRGraphMutator {
- public:
+public:
   explicit Settle(bool fma) : fma_(fma) {}
   using IRGraphMutator::mutate;
   using IRGraphMutator::visit;
@@ -69,15 +72,17 @@ class Settle : public IRGraphMutator {
     if (!sub || !fma_ || !settles(op->type)) return e;
     if (const Mul *m = sub->a.as<Mul>()) return fused(m->a, m->b, negated(sub->b));
     if (const Mul *m = sub->b.as<Mul>()) {
-      return constant(m->b) ? fused(m->a, negated(m->b), sub->a) : fused(negated(m->a), m->b, sub->a);
+      return constant(m->b) ? fused(m->a, negated(m->b), sub->a)
+                            : fused(negated(m->a), m->b, sub->a);
     }
     return e;
   }
 
- private:
+private:
   bool fma_;
-  std::unordered_map<const IRNode *, bool> has_constant_;  // of products, which may share factors at every level
-  std::vector<Expr> keep_;                                 // keeps the keys alive
+  std::unordered_map<const IRNode *, bool>
+      has_constant_;        // of products, which may share factors at every level
+  std::vector<Expr> keep_;  // keeps the keys alive
 
   bool has_constant(const Expr &e) {
     const Mul *m = e.as<Mul>();
@@ -122,7 +127,8 @@ class Settle : public IRGraphMutator {
     take_constant(m->a, &a, &ca);
     take_constant(m->b, &b, &cb);
     const double c = rounded(e.type(), ca * cb);
-    if (!is_normal(e.type(), c)) return e;  // merging would lose a value that the separate products keep
+    if (!is_normal(e.type(), c))
+      return e;  // merging would lose a value that the separate products keep
     const Expr factor = make_float(e.type(), c);
     if (!a.defined() && !b.defined()) return factor;
     if (!a.defined() || !b.defined()) return make_mul(a.defined() ? a : b, factor);

@@ -13,7 +13,7 @@ namespace calotype::test {
 
 /// An expression over the variables "x", "y", "z" of the given types, compiled once.
 class BatchFunction {
- public:
+public:
   BatchFunction(const Expr &e, const std::vector<Type> &types, bool fma = true) {
     static const char *const names[] = {"x", "y", "z"};
     ir::interpreter::CompileOptions options;
@@ -32,14 +32,15 @@ class BatchFunction {
     for (size_t at = 0; at < n; at += ir::interpreter::kBatch) {
       const size_t lanes = std::min<size_t>(ir::interpreter::kBatch, n - at);
       int input = 0;
-      (std::memcpy(program_->input(frame_.data(), input++), args.data() + at, lanes * sizeof(Args)), ...);
+      (std::memcpy(program_->input(frame_.data(), input++), args.data() + at, lanes * sizeof(Args)),
+       ...);
       program_->run(frame_.data(), false, 0, static_cast<int>(lanes), nullptr);
       std::memcpy(out.data() + at, program_->output(frame_.data(), 0), lanes * sizeof(R));
     }
     return out;
   }
 
- private:
+private:
   std::unique_ptr<ir::interpreter::Program> program_;
   std::vector<char> frame_;
 };
@@ -48,7 +49,7 @@ inline Expr variable(const char *name, Type t) { return ir::make_var(name, t); }
 
 /// A fixed sequence of pseudo-random bits.
 class Bits {
- public:
+public:
   explicit Bits(uint64_t seed = 1) : state_(seed * 0x9e3779b97f4a7c15ull + 1) {}
   uint64_t next() {
     state_ ^= state_ << 13;
@@ -57,12 +58,11 @@ class Bits {
     return state_ * 0x2545f4914f6cdd1dull;
   }
 
- private:
+private:
   uint64_t state_;
 };
 
-template <typename To, typename From>
-To bit_copy(From x) {
+template <typename To, typename From> To bit_copy(From x) {
   static_assert(sizeof(To) == sizeof(From), "sizes differ");
   To r;
   std::memcpy(&r, &x, sizeof r);

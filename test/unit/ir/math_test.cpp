@@ -21,9 +21,9 @@ struct Unary {
   const char *name;
   std::function<double(double)> in_double;
   std::function<Wide(Wide)> in_wide;
-  double bound_fma, bound_nofma;      // ulp, as math.h states them
+  double bound_fma, bound_nofma;  // ulp, as math.h states them
   double bound64_fma, bound64_nofma;
-  bool symmetric;                     // even or odd: one sign suffices for exhaustive tests
+  bool symmetric;  // even or odd: one sign suffices for exhaustive tests
 };
 
 #define CALO_UNARY(f) #f, [](double x) { return std::f(x); }, [](Wide x) { return std::f(x); }
@@ -48,27 +48,26 @@ struct Binary {
 };
 const std::vector<Binary> &binary_functions() {
   static const std::vector<Binary> table = {
-      {"pow", [](double x, double y) { return std::pow(x, y); }, [](Wide x, Wide y) { return std::pow(x, y); }, 0.6, 1.5},
-      {"atan2", [](double x, double y) { return std::atan2(x, y); }, [](Wide x, Wide y) { return std::atan2(x, y); },
-       2.0, 2.0},
-      {"hypot", [](double x, double y) { return std::hypot(x, y); }, [](Wide x, Wide y) { return std::hypot(x, y); },
-       0.6, 1.5},
+      {"pow", [](double x, double y) { return std::pow(x, y); },
+       [](Wide x, Wide y) { return std::pow(x, y); }, 0.6, 1.5},
+      {"atan2", [](double x, double y) { return std::atan2(x, y); },
+       [](Wide x, Wide y) { return std::atan2(x, y); }, 2.0, 2.0},
+      {"hypot", [](double x, double y) { return std::hypot(x, y); },
+       [](Wide x, Wide y) { return std::hypot(x, y); }, 0.6, 1.5},
   };
   return table;
 }
 
-template <typename T>
-Type float_type() {
-  return Float(8 * sizeof(T));
-}
+template <typename T> Type float_type() { return Float(8 * sizeof(T)); }
 
 // |got - want| in ulp of T at `want`; infinity where NaN, infinity or the sign of a zero differ.
-template <typename T, typename W>
-double ulp_error(T got, W want) {
-  constexpr int digits = std::numeric_limits<T>::digits, least = std::numeric_limits<T>::min_exponent - 1;
+template <typename T, typename W> double ulp_error(T got, W want) {
+  constexpr int digits = std::numeric_limits<T>::digits,
+                least = std::numeric_limits<T>::min_exponent - 1;
   const T rounded = static_cast<T>(want);
   const double wrong = std::numeric_limits<double>::infinity();
-  if (std::isnan(rounded) || std::isnan(got)) return std::isnan(rounded) && std::isnan(got) ? 0 : wrong;
+  if (std::isnan(rounded) || std::isnan(got))
+    return std::isnan(rounded) && std::isnan(got) ? 0 : wrong;
   if (std::isinf(rounded) && std::isinf(got)) return rounded == got ? 0 : wrong;
   if (want == 0 || got == 0) {
     if (std::signbit(got) != std::signbit(want)) return wrong;
@@ -76,11 +75,14 @@ double ulp_error(T got, W want) {
   if (std::isinf(want)) return wrong;
   if (std::isinf(got)) {  // allowed where the exact value is within an ulp of overflow
     const W top = std::ldexp(W(1), std::numeric_limits<T>::max_exponent);
-    return std::fabs(want) > top - std::ldexp(W(2), std::numeric_limits<T>::max_exponent - digits) ? 1 : wrong;
+    return std::fabs(want) > top - std::ldexp(W(2), std::numeric_limits<T>::max_exponent - digits)
+               ? 1
+               : wrong;
   }
   int e = 0;
   std::frexp(want, &e);
-  return static_cast<double>(std::fabs(got - want) / std::ldexp(W(1), std::max(e - 1, least) - digits + 1));
+  return static_cast<double>(std::fabs(got - want) /
+                             std::ldexp(W(1), std::max(e - 1, least) - digits + 1));
 }
 
 Expr call_of(const char *name, Type t, int arguments) {
@@ -89,15 +91,58 @@ Expr call_of(const char *name, Type t, int arguments) {
   return ir::make_intrinsic(t, ir::intrinsic_by_name(name), args);
 }
 
-template <typename T>
-std::vector<T> edges() {
+template <typename T> std::vector<T> edges() {
   using L = std::numeric_limits<T>;
   std::vector<T> v;
-  for (T x : {T(0), L::denorm_min(), L::min() / 2, L::min(), std::nextafter(L::min(), T(0)), L::epsilon(), T(1e-5), T(0.1),
-              T(0.25), T(0.5), T(0.625), T(0.7071068), T(0.78539816), T(0.99999), std::nextafter(T(1), T(0)), T(1),
-              std::nextafter(T(1), T(2)), T(1.5), T(1.5707964), T(2), T(2.5), T(3), T(3.1415927), T(4), T(5), T(7), T(8.5),
-              T(11), T(33), T(88.7), T(88.72284), T(88.73), T(89.4), T(103.9), T(104), T(127), T(128), T(149), T(150), T(710),
-              T(745.2), T(1e6), T(16777215), T(16777216), T(16777217), T(1e10), T(1e30), L::max(), L::infinity()}) {
+  for (T x : {T(0),
+              L::denorm_min(),
+              L::min() / 2,
+              L::min(),
+              std::nextafter(L::min(), T(0)),
+              L::epsilon(),
+              T(1e-5),
+              T(0.1),
+              T(0.25),
+              T(0.5),
+              T(0.625),
+              T(0.7071068),
+              T(0.78539816),
+              T(0.99999),
+              std::nextafter(T(1), T(0)),
+              T(1),
+              std::nextafter(T(1), T(2)),
+              T(1.5),
+              T(1.5707964),
+              T(2),
+              T(2.5),
+              T(3),
+              T(3.1415927),
+              T(4),
+              T(5),
+              T(7),
+              T(8.5),
+              T(11),
+              T(33),
+              T(88.7),
+              T(88.72284),
+              T(88.73),
+              T(89.4),
+              T(103.9),
+              T(104),
+              T(127),
+              T(128),
+              T(149),
+              T(150),
+              T(710),
+              T(745.2),
+              T(1e6),
+              T(16777215),
+              T(16777216),
+              T(16777217),
+              T(1e10),
+              T(1e30),
+              L::max(),
+              L::infinity()}) {
     v.push_back(x);
     v.push_back(-x);
   }
@@ -106,21 +151,22 @@ std::vector<T> edges() {
 }
 
 // Half the samples are random bits: all magnitudes; half are where most functions do something.
-template <typename T>
-std::vector<T> samples(size_t n, uint64_t seed) {
+template <typename T> std::vector<T> samples(size_t n, uint64_t seed) {
   using U = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
   Bits bits(seed);
   std::vector<T> v = edges<T>();
   while (v.size() < n) {
     v.push_back(bit_copy<T>(static_cast<U>(bits.next())));
-    const T x = std::ldexp(T(1) + static_cast<T>(bits.next() >> 11) * T(0x1p-53), static_cast<int>(bits.next() % 18) - 10);
+    const T x = std::ldexp(T(1) + static_cast<T>(bits.next() >> 11) * T(0x1p-53),
+                           static_cast<int>(bits.next() % 18) - 10);
     v.push_back(bits.next() & 1 ? x : -x);
   }
   return v;
 }
 
 template <typename T, typename F>
-void check_unary(const char *name, const F &reference, double bound, bool fma, const std::vector<T> &xs) {
+void check_unary(const char *name, const F &reference, double bound, bool fma,
+                 const std::vector<T> &xs) {
   BatchFunction f(call_of(name, float_type<T>(), 1), {float_type<T>()}, fma);
   const std::vector<T> got = f.operator()<T>(xs);
   double worst = 0;
@@ -212,37 +258,44 @@ TEST_CASE("math: fast functions keep their stated error inside their range") {
     const double u = static_cast<double>(bits.next() >> 11) * 0x1p-53;
     small.push_back(static_cast<float>(-87.3 + u * 176));
     angles.push_back(static_cast<float>((2 * u - 1) * (i % 2 ? 8192 : 10)));
-    positive.push_back(bit_copy<float>(static_cast<uint32_t>(0x00800000 + bits.next() % 0x7f000000)));
+    positive.push_back(
+        bit_copy<float>(static_cast<uint32_t>(0x00800000 + bits.next() % 0x7f000000)));
   }
   const auto worst = [](const char *name, const std::vector<float> &xs, const auto &error) {
     BatchFunction f(call_of(name, Float(32), 1), {Float(32)});
     const std::vector<float> got = f.operator()<float>(xs);
     double most = 0;
-    for (size_t i = 0; i < xs.size(); i++) most = std::max(most, error(static_cast<double>(xs[i]), got[i]));
+    for (size_t i = 0; i < xs.size(); i++)
+      most = std::max(most, error(static_cast<double>(xs[i]), got[i]));
     return most;
   };
-  CHECK(worst("fast_exp", small, [](double x, double g) { return std::fabs(g / std::exp(x) - 1); }) < 0x1p-21 * 0.71);
+  CHECK(worst("fast_exp", small,
+              [](double x, double g) { return std::fabs(g / std::exp(x) - 1); }) < 0x1p-21 * 0.71);
   CHECK(worst("fast_log", positive, [](double x, double g) {
           return std::fabs(g - std::log(x)) / std::max(1.0, std::fabs(std::log(x)));
         }) < 0x1p-18);
-  CHECK(worst("fast_sin", angles, [](double x, double g) { return std::fabs(g - std::sin(x)); }) < 0x1p-22);
-  CHECK(worst("fast_cos", angles, [](double x, double g) { return std::fabs(g - std::cos(x)); }) < 0x1p-22);
+  CHECK(worst("fast_sin", angles, [](double x, double g) { return std::fabs(g - std::sin(x)); }) <
+        0x1p-22);
+  CHECK(worst("fast_cos", angles, [](double x, double g) { return std::fabs(g - std::cos(x)); }) <
+        0x1p-22);
   const std::vector<float> xs = {-INFINITY, -1000, 1000}, none = {0.0f};
   BatchFunction fast_exp(call_of("fast_exp", Float(32), 1), {Float(32)});
   const std::vector<float> ends = fast_exp.operator()<float>(xs);
   CHECK(ends[0] == 0);
   CHECK(ends[1] == 0);
   CHECK(ends[2] > 3e38f);
-  CHECK(BatchFunction(call_of("fast_inverse", Float(32), 1), {Float(32)}).operator()<float>(std::vector<float>{3})[0] ==
-        1.0f / 3);
+  CHECK(BatchFunction(call_of("fast_inverse", Float(32), 1), {Float(32)})
+            .operator()<float>(std::vector<float>{3})[0] == 1.0f / 3);
 }
 
 TEST_CASE("math: float16 and bfloat16 functions are float32's, rounded") {
   for (const Type t : {Float(16), BFloat(16)}) {
     std::vector<float> xs;
     Bits bits(6);
-    const auto round = t.is_bfloat() ? ir::interpreter::round_to_bfloat16 : ir::interpreter::round_to_float16;
-    for (int i = 0; i < 2000; i++) xs.push_back(round(static_cast<float>(bits.next() >> 40) * 0x1p-21f - 4));
+    const auto round =
+        t.is_bfloat() ? ir::interpreter::round_to_bfloat16 : ir::interpreter::round_to_float16;
+    for (int i = 0; i < 2000; i++)
+      xs.push_back(round(static_cast<float>(bits.next() >> 40) * 0x1p-21f - 4));
     for (const char *name : {"exp", "sin", "tanh"}) {
       BatchFunction half(call_of(name, t, 1), {t}), full(call_of(name, Float(32), 1), {Float(32)});
       const std::vector<float> a = half.operator()<float>(xs), b = full.operator()<float>(xs);
@@ -261,7 +314,8 @@ double worst_over(const Unary &u, bool fma, uint32_t first, uint32_t last) {
   for (uint64_t at = first; at <= last; at += xs.size()) {
     for (size_t i = 0; i < xs.size(); i++) xs[i] = bit_copy<float>(static_cast<uint32_t>(at + i));
     const std::vector<float> got = f.operator()<float>(xs);
-    for (size_t i = 0; i < xs.size(); i++) worst = std::max(worst, ulp_error(got[i], u.in_double(xs[i])));
+    for (size_t i = 0; i < xs.size(); i++)
+      worst = std::max(worst, ulp_error(got[i], u.in_double(xs[i])));
   }
   return worst;
 }

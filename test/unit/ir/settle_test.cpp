@@ -16,7 +16,9 @@ using namespace ir;
 const Type kFloat = Float(32);
 Expr v(const char *name, Type t = kFloat) { return make_var(name, t); }
 Expr c(double x, Type t = kFloat) { return make_float(t, x); }
-Expr fma(const Expr &a, const Expr &b, const Expr &d) { return make_intrinsic(d.type(), Intrinsic::fma, {a, b, d}); }
+Expr fma(const Expr &a, const Expr &b, const Expr &d) {
+  return make_intrinsic(d.type(), Intrinsic::fma, {a, b, d});
+}
 
 }  // namespace
 
@@ -38,8 +40,10 @@ TEST_CASE("settle: without fused multiply-add products stay, constants still mer
 
 TEST_CASE("settle: division by a constant multiplies by the rounded reciprocal") {
   CHECK(equal(settle(make_div(v("a"), c(3)), true), make_mul(v("a"), c(1.0f / 3.0f))));
-  CHECK(equal(settle(make_div(v("a", Float(64)), c(3, Float(64))), true), make_mul(v("a", Float(64)), c(1.0 / 3.0, Float(64)))));
-  CHECK(equal(settle(make_add(make_div(v("a"), c(4)), v("b")), true), fma(v("a"), c(0.25), v("b"))));
+  CHECK(equal(settle(make_div(v("a", Float(64)), c(3, Float(64))), true),
+              make_mul(v("a", Float(64)), c(1.0 / 3.0, Float(64)))));
+  CHECK(
+      equal(settle(make_add(make_div(v("a"), c(4)), v("b")), true), fma(v("a"), c(0.25), v("b"))));
   // No usable reciprocal: 0, infinity, and 1/x that would be denormal.
   for (const double d : {0.0, HUGE_VAL, 3e38, 1e-42}) {
     const Expr e = make_div(v("a"), c(d));
@@ -52,7 +56,8 @@ TEST_CASE("settle: division by a constant multiplies by the rounded reciprocal")
 TEST_CASE("settle: constants of one chain of multiplications merge, factors keep their order") {
   const Expr chain = make_mul(make_mul(make_mul(c(2), v("a")), v("b")), make_mul(v("d"), c(8)));
   CHECK(equal(settle(chain, true), make_mul(make_mul(make_mul(v("a"), v("b")), v("d")), c(16))));
-  CHECK(equal(settle(make_div(make_mul(v("a"), c(10)), c(5)), true), make_mul(v("a"), c(10 * (1.0f / 5.0f)))));
+  CHECK(equal(settle(make_div(make_mul(v("a"), c(10)), c(5)), true),
+              make_mul(v("a"), c(10 * (1.0f / 5.0f)))));
   const Expr huge = make_mul(make_mul(v("a"), c(1e30)), c(1e30));  // a may be 1e-35
   CHECK(equal(settle(huge, true), huge));
   const Expr through_sum = make_mul(make_mul(make_add(v("a"), v("b")), c(2)), c(4));
@@ -77,7 +82,8 @@ TEST_CASE("settle: reaches into selects, calls and casts") {
   const Expr cond = make_lt(v("a"), v("b"));
   CHECK(equal(settle(make_select(cond, e, v("c")), true), make_select(cond, f, v("c"))));
   CHECK(equal(settle(make_cast(Int(32), e), true), make_cast(Int(32), f)));
-  CHECK(equal(settle(make_intrinsic(kFloat, Intrinsic::sqrt, {e}), true), make_intrinsic(kFloat, Intrinsic::sqrt, {f})));
+  CHECK(equal(settle(make_intrinsic(kFloat, Intrinsic::sqrt, {e}), true),
+              make_intrinsic(kFloat, Intrinsic::sqrt, {f})));
 }
 
 TEST_CASE("settle: f += a * b fuses the product into the self call") {
@@ -106,7 +112,8 @@ TEST_CASE("settle: a settled difference keeps the value of the fused form") {
   BatchFunction f(e, {kFloat, kFloat, kFloat});
   const std::vector<float> x = {1.0000001f, 3, 0}, y = {1.0000001f, 5, 2}, z = {1, 15, -0.0f};
   const std::vector<float> got = f.operator()<float>(x, y, z);
-  for (size_t i = 0; i < x.size(); i++) CHECK(bit_copy<uint32_t>(got[i]) == bit_copy<uint32_t>(std::fma(-x[i], y[i], z[i])));
+  for (size_t i = 0; i < x.size(); i++)
+    CHECK(bit_copy<uint32_t>(got[i]) == bit_copy<uint32_t>(std::fma(-x[i], y[i], z[i])));
 }
 
 }  // namespace calotype::test
