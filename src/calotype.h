@@ -3,6 +3,8 @@
 
 #include "base/diagnostic.h"
 #include "base/target.h"
+#include "driver/generator.h"
+#include "driver/pipeline.h"
 #include "lang/buffer.h"
 #include "lang/expr.h"
 #include "lang/func.h"

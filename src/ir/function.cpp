@@ -426,6 +426,12 @@ Program make_program(const std::string &name, const std::vector<Ref<FunctionBody
   return ProgramBuilder(name, outputs, args).build(options);
 }
 
+std::vector<FunctionBody *> reachable_funcs(const std::vector<Ref<FunctionBody>> &outputs) {
+  GraphWalk walk;
+  for (const Ref<FunctionBody> &f : outputs) walk.visit(f.get());
+  return walk.order;
+}
+
 std::vector<Ref<Parameter>> &output_parameters(FunctionBody &f) {
   CALO_ASSERT(f.defined());
   while (f.outputs.size() < f.types.size()) {

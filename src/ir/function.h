@@ -57,6 +57,9 @@ struct ProgramOptions {
 CALO_EXPORT Program make_program(const std::string &name, const std::vector<Ref<FunctionBody>> &outputs,
                                  const std::vector<ParameterRef> &args, const ProgramOptions &options);
 
+/// Everything `outputs` reach, producers first. Throws L0201, L0210.
+CALO_EXPORT std::vector<FunctionBody *> reachable_funcs(const std::vector<Ref<FunctionBody>> &outputs);
+
 /// The parameters that describe `f`'s output buffers, made if there are none yet (dimension 0 dense, nothing else
 /// required). Requires a definition.
 CALO_EXPORT std::vector<Ref<Parameter>> &output_parameters(FunctionBody &f);

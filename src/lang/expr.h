@@ -253,6 +253,9 @@ Expr require(const Expr &condition, const Expr &value, const Args &...message) {
 }
 
 /// Refused by L0901.
+namespace lang {
+[[noreturn]] CALO_EXPORT void refuse_extern(const char *name);
+}
 CALO_EXPORT Expr memoize_tag(const Expr &e, const Expr &key);
 
 }  // namespace calotype

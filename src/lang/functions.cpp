@@ -360,6 +360,8 @@ Expr require_list(const Expr &condition, const std::vector<Expr> &value_and_mess
 
 }  // namespace lang
 
+void lang::refuse_extern(const char *name) { refuse_later(std::string("the extern function ") + name, recent_position()); }
+
 Expr memoize_tag(const Expr &, const Expr &) {
   lang::refuse_later("memoize_tag", lang::recent_position());
 }

@@ -26,6 +26,7 @@ std::string shown_name(const ir::FunctionBody &f);
 struct Directives final : RefCounted {
   std::vector<schedule::Directive> list;
   uint64_t version = 0;  ///< grows with every change
+  Ref<RefCounted> cache;  ///< Func::realize's compiled code (driver/pipeline.cpp)
   ~Directives() override;
 };
 Directives &directives_of(ir::FunctionBody &f);

@@ -1,0 +1,663 @@
+// Generator: a pipeline as a class with named inputs, outputs and parameters, found by name.
+//
+//   class Blur : public Generator<Blur> {
+//    public:
+//     GeneratorParam<int> radius{"radius", 1};
+//     Input<Buffer<uint8_t, 2>> input{"input"};
+//     Output<Buffer<uint8_t, 2>> output{"output"};
+//     void generate() { output(x, y) = ...; }
+//   };
+//   HALIDE_REGISTER_GENERATOR(Blur, blur)
+//
+// Members register themselves with the Generator that is being constructed. configure(), if there is
+// one, runs before inputs take their types; schedule(), if there is one, after generate().
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "../base/target.h"
+#include "../lang/func.h"
+#include "../lang/param.h"
+#include "../lang/prelude.h"
+#include "pipeline.h"
+
+namespace calotype {
+
+class GeneratorBase;
+
+/// What a Generator is made for.
+class CALO_EXPORT GeneratorContext {
+ public:
+  explicit GeneratorContext(const Target &t = get_host_target()) : target_(t) {}
+  const Target &target() const { return target_; }
+  const Target &get_target() const { return target_; }
+  GeneratorContext with_target(const Target &t) const { return GeneratorContext(t); }
+  /// A Generator with its parameters still to be set.
+  template <typename T>
+  std::unique_ptr<T> create() const {
+    return T::create(*this);
+  }
+
+ private:
+  Target target_;
+};
+
+namespace driver {
+
+/// A parameter of a Generator, set from text before generate() runs.
+class CALO_EXPORT ParamBase {
+ public:
+  explicit ParamBase(const std::string &name);
+  ParamBase(const ParamBase &) = delete;
+  virtual ~ParamBase();
+  const std::string &name() const { return name_; }
+  /// Throws L0502.
+  virtual void set_from_string(const std::string &text) = 0;
+  virtual std::string to_string() const = 0;
+  virtual std::vector<std::string> choices() const { return {}; }
+
+ protected:
+  [[noreturn]] void bad_value(const std::string &text, const std::string &expected) const;
+
+ private:
+  std::string name_;
+};
+
+CALO_EXPORT bool parse_value(const std::string &text, bool *value);
+CALO_EXPORT bool parse_value(const std::string &text, long long *value);
+CALO_EXPORT bool parse_value(const std::string &text, unsigned long long *value);
+CALO_EXPORT bool parse_value(const std::string &text, double *value);
+CALO_EXPORT bool parse_value(const std::string &text, Type *value);
+CALO_EXPORT bool parse_value(const std::string &text, Target *value);
+CALO_EXPORT bool parse_value(const std::string &text, LoopLevel *value);
+CALO_EXPORT std::string print_value(bool v);
+CALO_EXPORT std::string print_value(long long v);
+CALO_EXPORT std::string print_value(unsigned long long v);
+CALO_EXPORT std::string print_value(double v);
+
+/// An input or output: name, types and rank, possibly still open.
+class CALO_EXPORT Port {
+ public:
+  enum class Kind { Scalar, Buffer, Function };
+  Port(const std::string &name, Kind kind, bool is_output, std::vector<Type> types, int dimensions, SrcLoc at);
+  Port(const Port &) = delete;
+  Port &operator=(const Port &) = delete;
+  virtual ~Port();
+  const std::string &name() const { return name_; }
+  Kind kind() const { return kind_; }
+  bool is_output() const { return is_output_; }
+  /// Throw L0501 while still open.
+  const std::vector<Type> &types() const;
+  Type type() const;
+  int dims() const;
+  bool has_types() const { return !types_.empty(); }
+  bool has_dims() const { return dims_ >= 0; }
+  void set_types(std::vector<Type> t) { types_ = std::move(t); }
+  void set_type(const Type &t) { types_ = {t}; }
+  void set_dimensions(int d) { dims_ = d; }
+  SrcLoc loc() const { return loc_; }
+
+  /// Called when types and ranks are final, before generate().
+  virtual void open() {}
+  /// Inputs: the parameters it becomes. Outputs: the Funcs.
+  virtual std::vector<Ref<ir::Parameter>> params() const { return {}; }
+  virtual std::vector<Func> funcs() const { return {}; }
+
+ protected:
+  void need(bool ok, const std::string &what, const std::string &why) const;
+  std::string name_;
+  Kind kind_;
+  bool is_output_;
+  std::vector<Type> types_;
+  int dims_;
+  SrcLoc loc_;
+};
+
+/// A port of several elements, named name_0, name_1 ...
+template <typename Element>
+class PortArray {
+ public:
+  template <typename... Args>
+  PortArray(size_t n, const std::string &name, const Args &...args) {
+    for (size_t i = 0; i < n; i++) {
+      elements_.push_back(std::make_unique<Element>(name + "_" + std::to_string(i), args...));
+    }
+  }
+  size_t size() const { return elements_.size(); }
+  Element &operator[](size_t i) { return *elements_.at(i); }
+  const Element &operator[](size_t i) const { return *elements_.at(i); }
+  Element &at(size_t i) { return *elements_.at(i); }
+
+ private:
+  std::vector<std::unique_ptr<Element>> elements_;
+};
+
+/// Input of pixels: an ImageParam, or a Func read from one.
+class CALO_EXPORT InputImage : public Port {
+ public:
+  InputImage(const std::string &name, Kind kind, std::vector<Type> types, int dimensions, SrcLoc at)
+      : Port(name, kind, false, std::move(types), dimensions, at) {}
+  void open() override;
+  std::vector<Ref<ir::Parameter>> params() const override;
+  const ImageParam &image() const;
+  template <typename... Args>
+  Expr operator()(const lang::Coordinate &first, const Args &...args) const {
+    return image()(first, args...);
+  }
+  Expr operator()(const std::vector<Expr> &coords, SrcLoc at = SrcLoc::here()) const { return image()(coords, at); }
+  Expr operator()(const std::vector<Var> &coords, SrcLoc at = SrcLoc::here()) const { return image()(coords, at); }
+  Expr operator()(SrcLoc at = SrcLoc::here()) const { return image()(at); }
+  operator Func() const;
+  operator const ImageParam &() const { return image(); }
+  BoundaryConditions::Source boundary_source() const { return BoundaryConditions::Source(image(), loc()); }
+
+  bool defined() const { return image_.defined(); }
+  int dimensions() const { return dims(); }
+  lang::Dimension dim(int i) { return image().dim(i); }
+  Expr width() const { return image().width(); }
+  Expr height() const { return image().height(); }
+  Expr channels() const { return image().channels(); }
+  Expr left() const { return image().left(); }
+  Expr right() const { return image().right(); }
+  Expr top() const { return image().top(); }
+  Expr bottom() const { return image().bottom(); }
+  InputImage &set_estimates(const Region &estimates);
+  InputImage &set_estimate(const Var &v, const Expr &min, const Expr &extent);
+  InputImage &set_host_alignment(int bytes);
+  Func in(SrcLoc at = SrcLoc::here()) const { return image().in(at); }
+
+ private:
+  ImageParam image_;
+  mutable Func func_;  ///< made when first asked for
+};
+
+class CALO_EXPORT InputScalar : public Port {
+ public:
+  InputScalar(const std::string &name, Type t, SrcLoc at);
+  std::vector<Ref<ir::Parameter>> params() const override { return {param_}; }
+  operator Expr() const { return lang::parameter_expr(param_); }
+  void set_estimate(const Expr &e);
+
+ protected:
+  Ref<ir::Parameter> param_;
+};
+
+/// An output is a Func; assigning a Func to it gives that Func the output's name.
+class CALO_EXPORT OutputFunc : public Port, public Func {
+ public:
+  OutputFunc(const std::string &name, Kind kind, std::vector<Type> types, int dimensions, SrcLoc at);
+  void open() override;
+  std::vector<Func> funcs() const override { return {*this}; }
+  using Func::defined;
+  using Func::name;
+  using Func::type;
+  using Func::types;
+  OutputFunc &operator=(const Func &f);
+  lang::Dimension dim(int i) { return output_buffer().dim(i); }
+  Expr width() const { return output_buffer().width(); }
+  Expr height() const { return output_buffer().height(); }
+  Expr channels() const { return output_buffer().channels(); }
+  Expr left() const { return output_buffer().left(); }
+  Expr right() const { return output_buffer().right(); }
+  Expr top() const { return output_buffer().top(); }
+  Expr bottom() const { return output_buffer().bottom(); }
+  void set_host_alignment(int bytes);
+
+ private:
+  std::vector<Type> declared_types() const { return types_; }
+};
+
+}  // namespace driver
+
+// ---- parameters ---------------------------------------------------------------------------------
+
+/// A constant of the Generator, chosen on its command line or in a build file.
+template <typename T>
+class GeneratorParam : public driver::ParamBase {
+ public:
+  GeneratorParam(const std::string &name, const T &value) : ParamBase(name), value_(value) {}
+  GeneratorParam(const std::string &name, const T &value, const T &min, const T &max)
+      : ParamBase(name), value_(value), min_(min), max_(max), bounded_(true) {}
+  /// Enumerations: the names of the values.
+  GeneratorParam(const std::string &name, const T &value, std::initializer_list<std::pair<std::string, T>> names)
+      : ParamBase(name), value_(value), names_(names) {}
+  template <typename Map, typename = typename Map::mapped_type>
+  GeneratorParam(const std::string &name, const T &value, const Map &names)
+      : ParamBase(name), value_(value), names_(names.begin(), names.end()) {}
+
+  operator T() const { return value_; }
+  const T &value() const { return value_; }
+  void set(const T &v) { value_ = v; }
+
+  void set_from_string(const std::string &text) override {
+    for (const auto &n : names_) {
+      if (n.first == text) {
+        value_ = n.second;
+        return;
+      }
+    }
+    if (!names_.empty()) bad_value(text, "one of its names");
+    T v = value_;
+    if constexpr (std::is_same<T, std::string>::value) {
+      v = text;
+    } else if constexpr (std::is_same<T, bool>::value || !std::is_arithmetic<T>::value) {
+      if constexpr (std::is_enum<T>::value) {
+        bad_value(text, "a name, but this parameter has none");
+      } else if (!driver::parse_value(text, &v)) {
+        bad_value(text, "a value of its type");
+      }
+    } else {
+      using Wide = typename std::conditional<std::is_floating_point<T>::value, double,
+                                             typename std::conditional<std::is_signed<T>::value, long long,
+                                                                       unsigned long long>::type>::type;
+      Wide w{};
+      if (!driver::parse_value(text, &w)) bad_value(text, "a number");
+      v = static_cast<T>(w);
+      if (!std::is_floating_point<T>::value && static_cast<Wide>(v) != w) bad_value(text, "a smaller number");
+    }
+    if (bounded_) check_range(text, v);
+    value_ = v;
+  }
+
+  std::string to_string() const override {
+    for (const auto &n : names_) {
+      if constexpr (std::is_enum<T>::value || std::is_arithmetic<T>::value) {
+        if (n.second == value_) return n.first;
+      }
+    }
+    if constexpr (std::is_same<T, std::string>::value) {
+      return value_;
+    } else if constexpr (std::is_same<T, bool>::value) {
+      return driver::print_value(value_);
+    } else if constexpr (std::is_floating_point<T>::value) {
+      return driver::print_value(static_cast<double>(value_));
+    } else if constexpr (std::is_arithmetic<T>::value) {
+      return driver::print_value(static_cast<long long>(value_));
+    } else if constexpr (std::is_same<T, Type>::value) {
+      return calotype::to_string(value_);
+    } else if constexpr (std::is_same<T, Target>::value) {
+      return value_.to_string();
+    } else {
+      return "?";
+    }
+  }
+  std::vector<std::string> choices() const override {
+    std::vector<std::string> all;
+    for (const auto &n : names_) all.push_back(n.first);
+    return all;
+  }
+
+ private:
+  void check_range(const std::string &text, const T &v) const {
+    if constexpr (std::is_arithmetic<T>::value) {
+      if (v < min_ || v > max_) {
+        bad_value(text, "a value from " + driver::print_value(static_cast<double>(min_)) + " to " +
+                            driver::print_value(static_cast<double>(max_)));
+      }
+    }
+  }
+  T value_, min_{}, max_{};
+  bool bounded_ = false;
+  std::vector<std::pair<std::string, T>> names_;
+};
+
+// A GeneratorParam beside anything behaves as its value. (Conversion alone would not do: `e * p` has no
+// operator for an Expr and a class.)
+#define CALO_PARAM_OPERATOR(op)                                                                  \
+  template <typename T, typename O>                                                              \
+  auto operator op(const GeneratorParam<T> &a, const O &b)->decltype(std::declval<T>() op b) {   \
+    return a.value() op b;                                                                       \
+  }                                                                                              \
+  template <typename T, typename O>                                                              \
+  auto operator op(const O &a, const GeneratorParam<T> &b)->decltype(a op std::declval<T>()) {   \
+    return a op b.value();                                                                       \
+  }                                                                                              \
+  template <typename T, typename U>                                                              \
+  auto operator op(const GeneratorParam<T> &a, const GeneratorParam<U> &b)                       \
+      ->decltype(std::declval<T>() op std::declval<U>()) {                                       \
+    return a.value() op b.value();                                                               \
+  }
+CALO_PARAM_OPERATOR(+)
+CALO_PARAM_OPERATOR(-)
+CALO_PARAM_OPERATOR(*)
+CALO_PARAM_OPERATOR(/)
+CALO_PARAM_OPERATOR(%)
+CALO_PARAM_OPERATOR(==)
+CALO_PARAM_OPERATOR(!=)
+CALO_PARAM_OPERATOR(<)
+CALO_PARAM_OPERATOR(<=)
+CALO_PARAM_OPERATOR(>)
+CALO_PARAM_OPERATOR(>=)
+CALO_PARAM_OPERATOR(&&)
+CALO_PARAM_OPERATOR(||)
+#undef CALO_PARAM_OPERATOR
+template <typename T>
+auto operator!(const GeneratorParam<T> &a) -> decltype(!std::declval<T>()) {
+  return !a.value();
+}
+
+// ---- inputs and outputs -------------------------------------------------------------------------
+
+namespace driver {
+template <typename T>
+std::vector<Type> static_types() {
+  if constexpr (std::is_void<T>::value) {
+    return {};
+  } else {
+    return {type_of<T>()};
+  }
+}
+}  // namespace driver
+
+/// T: an arithmetic type, Buffer<T, D>, Func, or an array of these.
+template <typename T, typename Enable = void>
+class GeneratorInput;
+
+template <typename T>
+class GeneratorInput<T, typename std::enable_if<std::is_arithmetic<T>::value>::type> : public driver::InputScalar {
+ public:
+  explicit GeneratorInput(const std::string &name, SrcLoc at = SrcLoc::here()) : InputScalar(name, type_of<T>(), at) {}
+  GeneratorInput(const std::string &name, T value, SrcLoc at = SrcLoc::here()) : GeneratorInput(name, at) {
+    lang::set_parameter_bits(*param_, type_of<T>(), lang::bits_of(value), at);
+  }
+  GeneratorInput(const std::string &name, T value, const Expr &min, const Expr &max, SrcLoc at = SrcLoc::here())
+      : GeneratorInput(name, value, at) {
+    param_->min_value = cast<T>(min);
+    param_->max_value = cast<T>(max);
+  }
+};
+
+template <typename T, int D>
+class GeneratorInput<Buffer<T, D>> : public driver::InputImage {
+ public:
+  explicit GeneratorInput(const std::string &name, SrcLoc at = SrcLoc::here())
+      : InputImage(name, Kind::Buffer, driver::static_types<T>(), D, at) {}
+  GeneratorInput(const std::string &name, int dimensions, SrcLoc at = SrcLoc::here())
+      : InputImage(name, Kind::Buffer, driver::static_types<T>(), dimensions, at) {}
+  GeneratorInput(const std::string &name, const Type &t, SrcLoc at = SrcLoc::here())
+      : InputImage(name, Kind::Buffer, {t}, D, at) {}
+  GeneratorInput(const std::string &name, const Type &t, int dimensions, SrcLoc at = SrcLoc::here())
+      : InputImage(name, Kind::Buffer, {t}, dimensions, at) {}
+};
+
+template <>
+class GeneratorInput<Func> : public driver::InputImage {
+ public:
+  explicit GeneratorInput(const std::string &name, SrcLoc at = SrcLoc::here())
+      : InputImage(name, Kind::Function, {}, -1, at) {}
+  GeneratorInput(const std::string &name, int dimensions, SrcLoc at = SrcLoc::here())
+      : InputImage(name, Kind::Function, {}, dimensions, at) {}
+  GeneratorInput(const std::string &name, const Type &t, SrcLoc at = SrcLoc::here())
+      : InputImage(name, Kind::Function, {t}, -1, at) {}
+  GeneratorInput(const std::string &name, const Type &t, int dimensions, SrcLoc at = SrcLoc::here())
+      : InputImage(name, Kind::Function, {t}, dimensions, at) {}
+};
+
+template <typename T, size_t N>
+class GeneratorInput<T[N]> : public driver::PortArray<GeneratorInput<T>> {
+ public:
+  template <typename... Args>
+  explicit GeneratorInput(const std::string &name, const Args &...args)
+      : driver::PortArray<GeneratorInput<T>>(N, name, args...) {}
+};
+template <typename T>
+class GeneratorInput<T[]> : public driver::PortArray<GeneratorInput<T>> {
+ public:
+  template <typename... Args>
+  GeneratorInput(size_t n, const std::string &name, const Args &...args)
+      : driver::PortArray<GeneratorInput<T>>(n, name, args...) {}
+};
+
+template <typename T, typename Enable = void>
+class GeneratorOutput;
+
+template <typename T>
+class GeneratorOutput<T, typename std::enable_if<std::is_arithmetic<T>::value>::type> : public driver::OutputFunc {
+ public:
+  explicit GeneratorOutput(const std::string &name, SrcLoc at = SrcLoc::here())
+      : OutputFunc(name, Kind::Scalar, {type_of<T>()}, 0, at) {}
+  using OutputFunc::operator=;
+};
+
+template <typename T, int D>
+class GeneratorOutput<Buffer<T, D>> : public driver::OutputFunc {
+ public:
+  explicit GeneratorOutput(const std::string &name, SrcLoc at = SrcLoc::here())
+      : OutputFunc(name, Kind::Buffer, driver::static_types<T>(), D, at) {}
+  GeneratorOutput(const std::string &name, int dimensions, SrcLoc at = SrcLoc::here())
+      : OutputFunc(name, Kind::Buffer, driver::static_types<T>(), dimensions, at) {}
+  GeneratorOutput(const std::string &name, const Type &t, SrcLoc at = SrcLoc::here())
+      : OutputFunc(name, Kind::Buffer, {t}, D, at) {}
+  GeneratorOutput(const std::string &name, const Type &t, int dimensions, SrcLoc at = SrcLoc::here())
+      : OutputFunc(name, Kind::Buffer, {t}, dimensions, at) {}
+  GeneratorOutput(const std::string &name, const std::vector<Type> &t, int dimensions, SrcLoc at = SrcLoc::here())
+      : OutputFunc(name, Kind::Buffer, t, dimensions, at) {}
+  using OutputFunc::operator=;
+};
+
+template <>
+class GeneratorOutput<Func> : public driver::OutputFunc {
+ public:
+  explicit GeneratorOutput(const std::string &name, SrcLoc at = SrcLoc::here())
+      : OutputFunc(name, Kind::Function, {}, -1, at) {}
+  GeneratorOutput(const std::string &name, int dimensions, SrcLoc at = SrcLoc::here())
+      : OutputFunc(name, Kind::Function, {}, dimensions, at) {}
+  GeneratorOutput(const std::string &name, const Type &t, SrcLoc at = SrcLoc::here())
+      : OutputFunc(name, Kind::Function, {t}, -1, at) {}
+  GeneratorOutput(const std::string &name, const Type &t, int dimensions, SrcLoc at = SrcLoc::here())
+      : OutputFunc(name, Kind::Function, {t}, dimensions, at) {}
+  GeneratorOutput(const std::string &name, const std::vector<Type> &t, int dimensions, SrcLoc at = SrcLoc::here())
+      : OutputFunc(name, Kind::Function, t, dimensions, at) {}
+  using OutputFunc::operator=;
+};
+
+template <typename T, size_t N>
+class GeneratorOutput<T[N]> : public driver::PortArray<GeneratorOutput<T>> {
+ public:
+  template <typename... Args>
+  explicit GeneratorOutput(const std::string &name, const Args &...args)
+      : driver::PortArray<GeneratorOutput<T>>(N, name, args...) {}
+};
+template <typename T>
+class GeneratorOutput<T[]> : public driver::PortArray<GeneratorOutput<T>> {
+ public:
+  template <typename... Args>
+  GeneratorOutput(size_t n, const std::string &name, const Args &...args)
+      : driver::PortArray<GeneratorOutput<T>>(n, name, args...) {}
+};
+
+// ---- Generator ----------------------------------------------------------------------------------
+
+/// The names of the language as members, so that a Generator needs no `using namespace`.
+struct NamesInterface {
+  using Expr = calotype::Expr;
+  using Var = calotype::Var;
+  using RVar = calotype::RVar;
+  using RDom = calotype::RDom;
+  using Func = calotype::Func;
+  using Tuple = calotype::Tuple;
+  using Type = calotype::Type;
+  using Target = calotype::Target;
+  using LoopLevel = calotype::LoopLevel;
+  using TailStrategy = calotype::TailStrategy;
+  using MemoryType = calotype::MemoryType;
+  using Pipeline = calotype::Pipeline;
+  using ImageParam = calotype::ImageParam;
+  using ExternFuncArgument = calotype::ExternFuncArgument;
+  template <typename T>
+  using Param = calotype::Param<T>;
+  template <typename T>
+  using GeneratorParam = calotype::GeneratorParam<T>;
+  template <typename T = void, int D = -1>
+  using Buffer = calotype::Buffer<T, D>;
+  template <typename T>
+  using Input = GeneratorInput<T>;
+  template <typename T>
+  using Output = GeneratorOutput<T>;
+
+  static Type Int(int bits, int lanes = 1) { return calotype::Int(bits, lanes); }
+  static Type UInt(int bits, int lanes = 1) { return calotype::UInt(bits, lanes); }
+  static Type Float(int bits, int lanes = 1) { return calotype::Float(bits, lanes); }
+  static Type Bool(int lanes = 1) { return calotype::Bool(lanes); }
+  static Expr cast(Type t, const Expr &e) { return calotype::cast(t, e); }
+  template <typename T>
+  static Expr cast(const Expr &e) {
+    return calotype::cast<T>(e);
+  }
+  template <typename T>
+  static Type type_of() {
+    return calotype::type_of<T>();
+  }
+};
+
+/// What a Generator is to those who run it.
+class CALO_EXPORT GeneratorBase : public NamesInterface {
+  // First, since members register themselves while they are constructed.
+  std::vector<driver::ParamBase *> params_;
+  std::vector<driver::Port *> inputs_, outputs_;
+  std::vector<driver::Port *> owned_;
+  std::string registered_name_;
+  bool built_ = false;
+
+ public:
+  GeneratorBase();
+  GeneratorBase(const GeneratorBase &) = delete;
+  GeneratorBase &operator=(const GeneratorBase &) = delete;
+  virtual ~GeneratorBase();
+
+  GeneratorParam<Target> target;
+
+  Target get_target() const { return target; }
+  GeneratorContext context() const { return GeneratorContext(target); }
+  bool using_autoscheduler() const { return false; }
+  template <typename T>
+  int natural_vector_size() const {
+    return get_target().template natural_vector_size<T>();
+  }
+  int natural_vector_size(const Type &t) const { return get_target().natural_vector_size(t); }
+
+  /// Sets a GeneratorParam, or `input.type`, `input.dim` of a port that left them open. Throws L0502
+  /// with the nearest names.
+  void set_generator_param(const std::string &name, const std::string &value);
+  void set_generator_param_values(const std::vector<std::pair<std::string, std::string>> &values);
+  /// Runs configure, generate and schedule; checks that outputs have the types they declare. Throws L0501.
+  Pipeline build_pipeline();
+
+  const std::vector<driver::ParamBase *> &generator_params() const { return params_; }
+  const std::vector<driver::Port *> &inputs() const { return inputs_; }
+  const std::vector<driver::Port *> &outputs() const { return outputs_; }
+  void set_registered_name(const std::string &n) { registered_name_ = n; }
+  const std::string &registered_name() const { return registered_name_; }
+
+  /// For configure(): further inputs and outputs.
+  template <typename T, typename... Args>
+  GeneratorInput<T> *add_input(const std::string &name, const Args &...args) {
+    auto *p = new GeneratorInput<T>(name, args...);
+    own(p);
+    return p;
+  }
+  template <typename T, typename... Args>
+  GeneratorOutput<T> *add_output(const std::string &name, const Args &...args) {
+    auto *p = new GeneratorOutput<T>(name, args...);
+    own(p);
+    return p;
+  }
+
+ protected:
+  virtual void call_configure() = 0;
+  virtual void call_generate() = 0;
+  virtual void call_schedule() = 0;
+
+ private:
+  friend class driver::ParamBase;
+  friend class driver::Port;
+  void own(driver::Port *p);
+  void check_output(const driver::Port &p) const;
+};
+
+namespace driver {
+template <typename T, typename = void>
+struct HasConfigure : std::false_type {};
+template <typename T>
+struct HasConfigure<T, decltype(void(std::declval<T &>().configure()))> : std::true_type {};
+template <typename T, typename = void>
+struct HasSchedule : std::false_type {};
+template <typename T>
+struct HasSchedule<T, decltype(void(std::declval<T &>().schedule()))> : std::true_type {};
+}  // namespace driver
+
+template <typename T>
+class Generator : public GeneratorBase {
+ public:
+  static std::unique_ptr<T> create(const GeneratorContext &context) {
+    auto g = std::make_unique<T>();
+    g->target.set(context.target());
+    return g;
+  }
+  static std::unique_ptr<T> create(const GeneratorContext &context, const std::string &name) {
+    auto g = create(context);
+    g->set_registered_name(name);
+    return g;
+  }
+
+ protected:
+  void call_configure() override {
+    if constexpr (driver::HasConfigure<T>::value) static_cast<T *>(this)->configure();
+  }
+  void call_generate() override { static_cast<T *>(this)->generate(); }
+  void call_schedule() override {
+    if constexpr (driver::HasSchedule<T>::value) static_cast<T *>(this)->schedule();
+  }
+};
+
+// ---- registry -----------------------------------------------------------------------------------
+
+namespace driver {
+
+using GeneratorFactory = std::unique_ptr<GeneratorBase> (*)(const GeneratorContext &);
+
+/// Registers for as long as it lives: a plugin's entries go when it is closed.
+class CALO_EXPORT GeneratorRegistration {
+ public:
+  GeneratorRegistration(const char *name, GeneratorFactory factory, SrcLoc at = SrcLoc::here());
+  GeneratorRegistration(const char *name, GeneratorFactory factory,
+                        std::vector<std::pair<std::string, std::string>> preset, SrcLoc at = SrcLoc::here());
+  GeneratorRegistration(const GeneratorRegistration &) = delete;
+  ~GeneratorRegistration();
+
+ private:
+  const void *key_;
+};
+
+template <typename T>
+std::unique_ptr<GeneratorBase> make_generator(const GeneratorContext &context) {
+  return T::create(context);
+}
+
+/// Names in order of registration.
+CALO_EXPORT std::vector<std::string> generator_names();
+CALO_EXPORT std::unique_ptr<GeneratorBase> create_generator(const std::string &name, const GeneratorContext &context);
+
+}  // namespace driver
+
+using GeneratorParamsMap = std::vector<std::pair<std::string, std::string>>;
+
+}  // namespace calotype
+
+/// Makes a Generator known by name; a third argument (the stub's class) is accepted and not used.
+#define HALIDE_REGISTER_GENERATOR(CLASS, NAME, ...)                                          \
+  static const ::calotype::driver::GeneratorRegistration calo_registration_of_##NAME(        \
+      #NAME, &::calotype::driver::make_generator<CLASS>);
+/// The same Generator under another name, with parameters set: {{"radius", "2"}}.
+#define HALIDE_REGISTER_GENERATOR_ALIAS(ALIAS, NAME, ...)                                    \
+  static const ::calotype::driver::GeneratorRegistration calo_registration_of_##ALIAS(       \
+      #ALIAS,                                                                                \
+      [](const ::calotype::GeneratorContext &context) {                                      \
+        return ::calotype::driver::create_generator(#NAME, context);                         \
+      },                                                                                     \
+      __VA_ARGS__);

@@ -1,0 +1,585 @@
+// Pipeline, Realization and Func's methods that compile and run.
+#include "pipeline.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <mutex>
+#include <unordered_set>
+
+#include "../codegen/jit.h"
+#include "../ir/print.h"
+#include "../ir/visit.h"
+#include "../lang/internal.h"
+#include "../schedule/apply.h"
+#include "../schedule/loop_nest.h"
+#include "../schedule/text.h"
+#include "compile.h"
+
+namespace calotype {
+
+// ---- arguments and results ----------------------------------------------------------------------
+
+Argument::Argument(const ir::ParameterRef &p, bool output)
+    : kind(output ? OutputBuffer : p->is_buffer ? InputBuffer : InputScalar),
+      name(p->name), type(p->type), dimensions(p->dimensions), param(p) {}
+
+const Buffer<void, -1> &Realization::only() const {
+  if (images_.size() != 1) {
+    raise(Diagnostic("L0208", lang::recent_position(),
+                     "a realization of " + std::to_string(images_.size()) + " buffers used as one")
+              .fix("pick one: r[0]"));
+  }
+  return images_[0];
+}
+
+RealizationArg::RealizationArg(const Realization &r) {
+  for (size_t i = 0; i < r.size(); i++) held.push_back(r[i]);
+  for (const auto &b : held) raw.push_back(b.raw_buffer());
+}
+
+RealizationArg::RealizationArg(const std::vector<Buffer<void, -1>> &bs) : held(bs) {
+  for (const auto &b : held) raw.push_back(b.raw_buffer());
+}
+
+void Callable::refuse() const { lang::refuse_later("Callable", lang::recent_position()); }
+
+// ---- compiled code, kept while nothing changes --------------------------------------------------
+
+namespace driver {
+
+namespace {
+
+/// What code depends on besides definitions: directives by version, constraints by identity.
+struct Stamp {
+  std::vector<std::pair<const ir::FunctionBody *, uint64_t>> funcs;
+  std::vector<std::pair<ir::ParameterRef, std::vector<Expr>>> constraints;
+
+  static uint64_t version(const ir::FunctionBody *f) {
+    return f->attachment ? static_cast<const lang::Directives *>(f->attachment.get())->version : 0;
+  }
+  static std::vector<Expr> constraints_of(const ir::Parameter &p) {
+    std::vector<Expr> all{p.min_value, p.max_value, Expr(p.host_alignment)};
+    for (const ir::DimConstraint &d : p.dims) all.insert(all.end(), {d.min, d.extent, d.stride});
+    return all;
+  }
+  bool current() const {
+    for (const auto &[f, v] : funcs) {
+      if (version(f) != v) return false;
+    }
+    for (const auto &[p, old] : constraints) {
+      const std::vector<Expr> now = constraints_of(*p);
+      if (now.size() != old.size() || now[2].as<ir::IntImm>()->value != old[2].as<ir::IntImm>()->value) return false;
+      for (size_t i = 0; i < now.size(); i++) {
+        if (i != 2 && !now[i].same_as(old[i])) return false;
+      }
+    }
+    return true;
+  }
+};
+
+}  // namespace
+
+/// Shared by copies of a Pipeline, and by all calls of one Func's realize. Refers to Funcs by address
+/// only (they live as long as the outputs), or Func, cache and Func would keep each other alive.
+struct JitCache final : RefCounted {
+  std::mutex mutex;
+  JITHandlers handlers;
+  bool has_file = false;
+  schedule::Schedule file;
+  std::shared_ptr<CompiledPipeline> code;
+  Stamp stamp;
+
+  static JitCache &of(const Pipeline &p) { return p.cache(); }
+  static std::vector<ir::ParameterRef> args_of(const Pipeline &p) { return p.args_; }
+};
+
+namespace {
+
+std::vector<Ref<ir::FunctionBody>> bodies_of(const Pipeline &p) {
+  if (!p.defined()) {
+    raise(Diagnostic("L0201", lang::recent_position(), "a Pipeline without outputs is used"));
+  }
+  std::vector<Ref<ir::FunctionBody>> bodies;
+  for (const Func &f : p.outputs()) bodies.push_back(f.function());
+  return bodies;
+}
+
+/// Gives names of unnamed Vars in directives: the Program's, or the next free ones.
+class DirectiveNames {
+ public:
+  explicit DirectiveNames(ir::Program &program) : program_(program) {
+    for (const auto &[from, to] : program.renamed) used_.insert(to.str());
+    for (const ir::Function &f : program.funcs) {
+      for (ir::Name n : f.args) used_.insert(n.str());
+    }
+  }
+  void note(const schedule::Arg &a) {
+    if (!a.text.empty() && a.text[0] != '$') used_.insert(a.text);
+    for (const schedule::Arg &i : a.items) note(i);
+  }
+  void rename(schedule::Arg &a) {
+    if (!a.text.empty() && a.text[0] == '$') a.text = canonical(a.text);
+    for (schedule::Arg &i : a.items) rename(i);
+  }
+
+ private:
+  std::string canonical(const std::string &reserved) {
+    const auto it = program_.renamed.find(reserved);
+    if (it != program_.renamed.end()) return it->second;
+    const std::string base(1, reserved[1]);  // "$v12" is the 12th unnamed Var
+    std::string name;
+    do {
+      name = base + std::to_string(next_++);
+    } while (!used_.insert(name).second);
+    program_.renamed[reserved] = name;
+    return name;
+  }
+  ir::Program &program_;
+  std::unordered_set<std::string> used_;
+  int next_ = 0;
+};
+
+/// Parameters that only directives mention are arguments too.
+void add_params(const schedule::Arg &a, ir::Program &program) {
+  for (const schedule::Arg &i : a.items) add_params(i, program);
+  if (!a.expr.defined()) return;
+  ir::for_each_expr(a.expr, [&](const Expr &e) {
+    const ir::Variable *v = e.as<ir::Variable>();
+    if (!v || !v->param) return;
+    const auto is_same = [&](const ir::ParameterRef &p) { return p.same_as(v->param); };
+    for (const ir::Function &f : program.funcs) {
+      if (std::any_of(f.outputs.begin(), f.outputs.end(), is_same)) return;
+    }
+    if (std::none_of(program.params.begin(), program.params.end(), is_same)) program.params.push_back(v->param);
+  });
+}
+
+std::vector<schedule::Directive> written_directives(const Pipeline &p, ir::Program &program) {
+  std::vector<schedule::Directive> all;
+  for (const ir::FunctionBody *f : ir::reachable_funcs(bodies_of(p))) {
+    if (!f->attachment) continue;
+    const auto &list = static_cast<const lang::Directives *>(f->attachment.get())->list;
+    all.insert(all.end(), list.begin(), list.end());
+  }
+  std::sort(all.begin(), all.end(), [](const auto &a, const auto &b) { return a.sequence < b.sequence; });
+  DirectiveNames names(program);
+  for (const schedule::Directive &d : all) {
+    for (const schedule::Arg &a : d.args) names.note(a);
+  }
+  for (schedule::Directive &d : all) {
+    for (schedule::Arg &a : d.args) {
+      names.rename(a);
+      add_params(a, program);
+    }
+  }
+  return all;
+}
+
+Target jit_target(const Target &t) {
+  return t.has_unknowns() && t == Target() ? get_jit_target_from_environment() : t;
+}
+
+Stamp stamp_of(const Pipeline &p, const ir::Program &program) {
+  Stamp s;
+  for (const ir::FunctionBody *f : ir::reachable_funcs(bodies_of(p))) s.funcs.push_back({f, Stamp::version(f)});
+  for (const ir::ParameterRef &q : program.params) s.constraints.push_back({q, Stamp::constraints_of(*q)});
+  for (const ir::Function &f : program.funcs) {
+    for (const ir::ParameterRef &q : f.outputs) s.constraints.push_back({q, Stamp::constraints_of(*q)});
+  }
+  return s;
+}
+
+std::shared_ptr<CompiledPipeline> code_for(const Pipeline &p, const Target &asked) {
+  const Target t = jit_target(asked);
+  JitCache &cache = JitCache::of(p);
+  std::lock_guard<std::mutex> lock(cache.mutex);
+  if (cache.code && cache.code->target == t && cache.stamp.current()) return cache.code;
+  ir::Program program = program_of(p, t);
+  schedule::Schedule s = schedule_of(p, program);
+  Stamp stamp = stamp_of(p, program);
+  cache.code = compile(std::move(program), std::move(s), t);
+  cache.stamp = std::move(stamp);
+  return cache.code;
+}
+
+/// Lowered only: for text outputs.
+std::shared_ptr<CompiledPipeline> lowered_for(const Pipeline &p, const Target &asked) {
+  const Target t = jit_target(asked);
+  ir::Program program = program_of(p, t);
+  schedule::Schedule s = schedule_of(p, program);
+  return compile(std::move(program), std::move(s), t, false);
+}
+
+/// One call on its way: values of scalars are copied, so that another thread may set them meanwhile.
+class Call {
+ public:
+  Call(const Pipeline &p, std::shared_ptr<CompiledPipeline> code, JITUserContext *user)
+      : code_(std::move(code)), handlers_(JitCache::of(p).handlers) {
+    if (user) override_handlers(user->handlers);
+    install_handlers();
+    context_.handler_context = user ? user : &default_user_;
+  }
+
+  void add_outputs(const std::vector<halide_buffer_t *> &outs) {
+    size_t next = 0, wanted = 0;
+    for (const auto &a : code_->lowered.args) wanted += a.kind == lower::LoweredArgument::Kind::OutputBuffer;
+    if (outs.size() != wanted) {
+      raise(Diagnostic("L0105", lang::recent_position(),
+                       "realize into " + std::to_string(outs.size()) + " buffers")
+                .because("the pipeline " + code_->program.name.str() + " has " + std::to_string(wanted) +
+                         " output buffers"));
+    }
+    scalars_.resize(code_->lowered.args.size());
+    args_.resize(code_->lowered.args.size());
+    for (size_t i = 0; i < args_.size(); i++) {
+      const lower::LoweredArgument &a = code_->lowered.args[i];
+      switch (a.kind) {
+        case lower::LoweredArgument::Kind::OutputBuffer: args_[i] = outs[next++]; break;
+        case lower::LoweredArgument::Kind::InputScalar: args_[i] = scalar(a, i); break;
+        case lower::LoweredArgument::Kind::InputBuffer:
+          args_[i] = a.param->buffer ? a.param->buffer->raw() : nullptr;
+          break;
+      }
+    }
+  }
+
+  void need_inputs() const {
+    for (size_t i = 0; i < args_.size(); i++) {
+      const lower::LoweredArgument &a = code_->lowered.args[i];
+      if (args_[i] || a.kind == lower::LoweredArgument::Kind::OutputBuffer) continue;
+      raise(Diagnostic("L0401", lang::recent_position(), "the input " + a.name + " has no buffer")
+                .because("it is " + to_string(a.type) + " with " + std::to_string(a.dimensions) + " dimensions",
+                         a.param->loc)
+                .fix(a.name + ".set(buffer) before realize, or infer_input_bounds to make one"));
+    }
+  }
+
+  void run() { driver::run(*code_, args_, context_); }
+
+  /// Makes buffers for inputs that have none.
+  void infer_inputs() {
+    std::vector<Shape> shapes(args_.size());
+    std::vector<const void *> query = args_;
+    for (size_t i = 0; i < args_.size(); i++) {
+      if (args_[i]) continue;
+      const lower::LoweredArgument &a = code_->lowered.args[i];
+      shapes[i].dims.resize(a.dimensions);
+      shapes[i].raw.dim = shapes[i].dims.data();
+      shapes[i].raw.dimensions = a.dimensions;
+      shapes[i].raw.type = halide_type_t(a.type);
+      query[i] = &shapes[i].raw;
+    }
+    query_bounds(*code_, query, context_);
+    for (size_t i = 0; i < args_.size(); i++) {
+      if (!args_[i]) bind(code_->lowered.args[i], shapes[i]);
+    }
+  }
+
+ private:
+  struct Shape {
+    halide_buffer_t raw{};
+    std::vector<halide_dimension_t> dims;
+  };
+
+  const void *scalar(const lower::LoweredArgument &a, size_t i) {
+    if (!a.param->is_set) {
+      raise(Diagnostic("L0401", lang::recent_position(), "the parameter " + a.name + " has no value")
+                .because("it is " + to_string(a.type), a.param->loc)
+                .fix(a.name + ".set(value) before realize"));
+    }
+    scalars_[i] = a.param->bits;
+    return &scalars_[i];
+  }
+
+  static void bind(const lower::LoweredArgument &a, const Shape &shape) {
+    for (const halide_dimension_t &d : shape.dims) {
+      if (d.extent >= 0) continue;
+      raise(Diagnostic("B0101", a.param->loc, "the region that is read of " + a.name + " is empty or unbounded"));
+    }
+    lang::RuntimeBuffer buffer(halide_type_t(a.type), nullptr, shape.dims);
+    buffer.allocate();
+    const_cast<ir::Parameter &>(*a.param).buffer = lang::make_contents(std::move(buffer), a.name).get();
+  }
+
+  void override_handlers(const JITHandlers &h) {
+    if (h.custom_print) handlers_.custom_print = h.custom_print;
+    if (h.custom_malloc) handlers_.custom_malloc = h.custom_malloc;
+    if (h.custom_free) handlers_.custom_free = h.custom_free;
+    if (h.custom_do_task) handlers_.custom_do_task = h.custom_do_task;
+    if (h.custom_do_par_for) handlers_.custom_do_par_for = h.custom_do_par_for;
+    if (h.custom_error) handlers_.custom_error = h.custom_error;
+    if (h.custom_trace) handlers_.custom_trace = h.custom_trace;
+  }
+
+  /// JITUserContext * and void * are passed alike: the types differ for the reader only.
+  void install_handlers() {
+    runtime::JitHandlers &r = context_.handlers;
+    r.print = reinterpret_cast<decltype(r.print)>(handlers_.custom_print);
+    r.error = reinterpret_cast<decltype(r.error)>(handlers_.custom_error);
+    r.malloc = reinterpret_cast<decltype(r.malloc)>(handlers_.custom_malloc);
+    r.free = reinterpret_cast<decltype(r.free)>(handlers_.custom_free);
+    r.do_par_for = reinterpret_cast<decltype(r.do_par_for)>(handlers_.custom_do_par_for);
+    r.do_task = reinterpret_cast<decltype(r.do_task)>(handlers_.custom_do_task);
+    r.trace = reinterpret_cast<decltype(r.trace)>(handlers_.custom_trace);
+  }
+
+  std::shared_ptr<CompiledPipeline> code_;
+  JITHandlers handlers_;
+  JITUserContext default_user_;
+  runtime::JitContext context_;
+  std::vector<const void *> args_;
+  std::vector<uint64_t> scalars_;
+};
+
+/// New buffers of these sizes for all outputs.
+std::vector<Buffer<void, -1>> make_outputs(const Pipeline &p, const std::vector<int32_t> &sizes) {
+  std::vector<Buffer<void, -1>> all;
+  for (const Func &f : p.outputs()) {
+    if (static_cast<int>(sizes.size()) != f.dimensions()) {
+      raise(Diagnostic("L0105", lang::recent_position(),
+                       "realize of " + lang::shown_name(*f.function()) + " with " + std::to_string(sizes.size()) +
+                           " sizes")
+                .because("it has " + std::to_string(f.dimensions()) + " dimensions", f.function()->loc)
+                .fix("give one size per dimension, innermost first: realize({width, height})"));
+    }
+    for (int32_t n : sizes) {
+      if (n >= 0) continue;
+      raise(Diagnostic("L0105", lang::recent_position(), "realize with the negative size " + std::to_string(n)));
+    }
+    const std::string name = f.name();
+    for (const Type &t : f.types()) all.emplace_back(t, sizes, name);
+  }
+  return all;
+}
+
+/// Shapes of outputs for a bounds query: the memory is never touched, only looked at for null.
+std::vector<Buffer<void, -1>> output_shapes(const Pipeline &p, const std::vector<int32_t> &sizes) {
+  static char nothing[64];
+  std::vector<Buffer<void, -1>> all;
+  for (const Func &f : p.outputs()) {
+    if (static_cast<int>(sizes.size()) != f.dimensions()) return make_outputs(p, sizes);  // throws
+    for (const Type &t : f.types()) all.emplace_back(t, static_cast<void *>(nothing), sizes);
+  }
+  return all;
+}
+
+void write_file(const std::string &path, const std::string &text) {
+  FILE *f = std::fopen(path.c_str(), "wb");
+  const bool ok = f && std::fwrite(text.data(), 1, text.size(), f) == text.size();
+  if (!f || std::fclose(f) != 0 || !ok) {
+    raise(Diagnostic("R0201", lang::recent_position(), "cannot write " + path));
+  }
+}
+
+}  // namespace
+
+ir::Program program_of(const Pipeline &p, const Target &t) {
+  return ir::make_program(p.name(), bodies_of(p), JitCache::args_of(p), program_options(t));
+}
+
+schedule::Schedule schedule_of(const Pipeline &p, ir::Program &program) {
+  const JitCache &cache = JitCache::of(p);
+  if (cache.has_file && !cache.file.base_embedded) return cache.file;
+  schedule::Schedule s;
+  if (cache.has_file) s = cache.file;
+  std::vector<schedule::Directive> all = written_directives(p, program);
+  all.insert(all.end(), s.directives.begin(), s.directives.end());
+  s.directives = std::move(all);
+  return s;
+}
+
+}  // namespace driver
+
+// ---- Pipeline -----------------------------------------------------------------------------------
+
+namespace {
+std::string default_name(const std::vector<Func> &outputs) {
+  return outputs.empty() || outputs[0].name().empty() ? "pipeline" : outputs[0].name();
+}
+}  // namespace
+
+Pipeline::Pipeline(const std::vector<Func> &outputs)
+    : outputs_(outputs), name_(default_name(outputs)), cache_(new driver::JitCache) {}
+
+Pipeline::Pipeline(const std::vector<Func> &outputs, const std::vector<Argument> &args, const std::string &name)
+    : Pipeline(outputs) {
+  for (const Argument &a : args) args_.push_back(a.param);
+  if (!name.empty()) name_ = name;
+}
+
+driver::JitCache &Pipeline::cache() const {
+  driver::bodies_of(*this);
+  return *static_cast<driver::JitCache *>(cache_.get());
+}
+
+Realization Pipeline::realize(std::vector<int32_t> sizes, const Target &t) {
+  return realize(nullptr, std::move(sizes), t);
+}
+
+Realization Pipeline::realize(JITUserContext *context, std::vector<int32_t> sizes, const Target &t) {
+  ir::reachable_funcs(driver::bodies_of(*this));  // throws L0201, L0210 before sizes are judged
+  Realization r(driver::make_outputs(*this, sizes));
+  realize(context, RealizationArg(r), t);
+  return r;
+}
+
+void Pipeline::realize(RealizationArg out, const Target &t) { realize(nullptr, std::move(out), t); }
+
+void Pipeline::realize(JITUserContext *context, RealizationArg out, const Target &t) {
+  driver::Call call(*this, driver::code_for(*this, t), context);
+  call.add_outputs(out.raw);
+  call.need_inputs();
+  call.run();
+}
+
+void Pipeline::infer_input_bounds(const std::vector<int32_t> &sizes, const Target &t) {
+  ir::reachable_funcs(driver::bodies_of(*this));  // throws L0201, L0210 before sizes are judged
+  infer_input_bounds(RealizationArg(driver::output_shapes(*this, sizes)), t);
+}
+
+void Pipeline::infer_input_bounds(RealizationArg out, const Target &t) {
+  driver::Call call(*this, driver::code_for(*this, t), nullptr);
+  call.add_outputs(out.raw);
+  call.infer_inputs();
+}
+
+void Pipeline::compile_jit(const Target &t) { driver::code_for(*this, t); }
+
+void Pipeline::load_schedule(const std::string &path) {
+  schedule::Schedule s = schedule::load_schedule(path);
+  driver::JitCache &c = cache();
+  std::lock_guard<std::mutex> lock(c.mutex);
+  c.file = std::move(s);
+  c.has_file = true;
+  c.code = nullptr;
+}
+
+void Pipeline::load_schedule_text(const std::string &text, const std::string &origin) {
+  schedule::Schedule s = schedule::parse_schedule(text, origin);
+  driver::JitCache &c = cache();
+  std::lock_guard<std::mutex> lock(c.mutex);
+  c.file = std::move(s);
+  c.has_file = true;
+  c.code = nullptr;
+}
+
+std::string Pipeline::schedule_text() {
+  ir::Program program = driver::program_of(*this, driver::jit_target(Target()));
+  const schedule::Schedule s = driver::schedule_of(*this, program);
+  return schedule::print_schedule(schedule::resolve(program, s));
+}
+
+std::vector<Argument> Pipeline::infer_arguments() const {
+  const ir::Program program = driver::program_of(*this, driver::jit_target(Target()));
+  std::vector<Argument> args;
+  for (const ir::ParameterRef &p : program.params) {
+    if (!p->embedded) args.emplace_back(p);
+  }
+  return args;
+}
+
+JITHandlers &Pipeline::jit_handlers() { return cache().handlers; }
+
+void Pipeline::set_jit_externs(const std::vector<std::pair<std::string, int>> &) {
+  lang::refuse_later("Pipeline::set_jit_externs", lang::recent_position());
+}
+void Pipeline::add_requirement(const Expr &, const std::string &) {
+  lang::refuse_later("Pipeline::add_requirement", lang::recent_position());
+}
+
+std::string Pipeline::loop_nest() {
+  const Target t = driver::jit_target(Target());
+  ir::Program program = driver::program_of(*this, t);
+  const schedule::Schedule s = schedule::resolve(program, driver::schedule_of(*this, program));
+  const schedule::ScheduleState state = schedule::apply(program, s, t, s.origin.empty());
+  return schedule::to_string(*schedule::build_loop_tree(schedule::inline_funcs(program, state), state));
+}
+
+void Pipeline::print_loop_nest() { std::fputs(loop_nest().c_str(), stderr); }
+
+Pipeline Pipeline::with_args(const std::vector<Argument> &args, const std::string &name) const {
+  Pipeline p = *this;
+  p.args_.clear();
+  for (const Argument &a : args) p.args_.push_back(a.param);
+  if (!name.empty()) p.name_ = name;
+  return p;
+}
+
+void Pipeline::compile_to_lowered_stmt(const std::string &file, const std::vector<Argument> &args,
+                                       StmtOutputFormat format, const Target &t) {
+  if (format == HTML) lang::refuse_later("compile_to_lowered_stmt as HTML", lang::recent_position());
+  driver::write_file(file, ir::to_string(driver::lowered_for(with_args(args, {}), t)->lowered.body));
+}
+
+void Pipeline::compile_to_llvm_assembly(const std::string &file, const std::vector<Argument> &args,
+                                        const std::string &function, const Target &t) {
+  const auto code = driver::lowered_for(with_args(args, function), t);
+  driver::write_file(file, codegen::compile_to_llvm_ir(code->lowered, code->target));
+}
+
+void Pipeline::compile_to_assembly(const std::string &file, const std::vector<Argument> &args,
+                                   const std::string &function, const Target &t) {
+  const auto code = driver::lowered_for(with_args(args, function), t);
+  driver::write_file(file, codegen::compile_to_assembly(code->lowered, code->target));
+}
+
+void Pipeline::compile_to_object(const std::string &file, const std::vector<Argument> &args,
+                                 const std::string &function, const Target &t) {
+  const auto code = driver::lowered_for(with_args(args, function), t);
+  driver::write_file(file, codegen::compile_to_object(code->lowered, code->target));
+}
+
+// ---- Func: the same through a Pipeline of one output ---------------------------------------------
+
+Pipeline Func::pipeline() const {
+  Pipeline p(*this);
+  lang::Directives &mine = lang::directives_of(lang::body_of(body_));
+  if (mine.cache) {
+    p.cache_ = mine.cache;
+  } else {
+    mine.cache = p.cache_;
+  }
+  return p;
+}
+
+Realization Func::realize(const std::vector<int32_t> &sizes, const Target &t) { return pipeline().realize(sizes, t); }
+Realization Func::realize(JITUserContext *context, const std::vector<int32_t> &sizes, const Target &t) {
+  return pipeline().realize(context, sizes, t);
+}
+void Func::realize(RealizationArg out, const Target &t) { pipeline().realize(std::move(out), t); }
+void Func::realize(JITUserContext *context, RealizationArg out, const Target &t) {
+  pipeline().realize(context, std::move(out), t);
+}
+void Func::infer_input_bounds(const std::vector<int32_t> &sizes, const Target &t) {
+  pipeline().infer_input_bounds(sizes, t);
+}
+void Func::infer_input_bounds(RealizationArg out, const Target &t) { pipeline().infer_input_bounds(std::move(out), t); }
+void Func::compile_jit(const Target &t) { pipeline().compile_jit(t); }
+std::vector<Argument> Func::infer_arguments() const { return pipeline().infer_arguments(); }
+JITHandlers &Func::jit_handlers() { return pipeline().jit_handlers(); }
+void Func::print_loop_nest() { pipeline().print_loop_nest(); }
+void Func::compile_to_lowered_stmt(const std::string &file, const std::vector<Argument> &args, StmtOutputFormat format,
+                                   const Target &t) {
+  pipeline().compile_to_lowered_stmt(file, args, format, t);
+}
+void Func::compile_to_llvm_assembly(const std::string &file, const std::vector<Argument> &args,
+                                    const std::string &function, const Target &t) {
+  pipeline().compile_to_llvm_assembly(file, args, function, t);
+}
+void Func::compile_to_assembly(const std::string &file, const std::vector<Argument> &args,
+                               const std::string &function, const Target &t) {
+  pipeline().compile_to_assembly(file, args, function, t);
+}
+void Func::compile_to_object(const std::string &file, const std::vector<Argument> &args, const std::string &function,
+                             const Target &t) {
+  pipeline().compile_to_object(file, args, function, t);
+}
+Module Func::compile_to_module(const std::vector<Argument> &, const std::string &, const Target &) {
+  lang::refuse_later("Func::compile_to_module", lang::recent_position());
+}
+Callable Func::compile_to_callable(const std::vector<Argument> &, const Target &) {
+  lang::refuse_later("Func::compile_to_callable", lang::recent_position());
+}
+Func::operator ExternFuncArgument() const { lang::refuse_later("ExternFuncArgument", lang::recent_position()); }
+
+}  // namespace calotype
