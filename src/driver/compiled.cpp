@@ -2,6 +2,7 @@
 #include "compiled.h"
 
 #include "../base/diagnostic.h"
+#include "../base/stack.h"
 #include "../runtime/runtime.h"
 #include "../schedule/apply.h"
 
@@ -34,19 +35,27 @@ void raise_runtime_error(const void *cx, int code) {
   raise(std::move(d));
 }
 
-Compiled::Compiled(const ir::Program &p, const schedule::Schedule &s, const Target &t) {
-  const schedule::ScheduleState state = schedule::apply(p, schedule::resolve(p, s), t);
-  function_ = lower::lower(p, state, t);
-  code_ = codegen::compile_jit(function_, t);
+Compiled::Compiled(const ir::Program &p, const schedule::Schedule &s, const Target &t) : target_(t) {
+  run_on_large_stack([&] {
+    const schedule::ScheduleState state =
+        schedule::apply(p, schedule::resolve(p, s), t, s.origin.empty());
+    function_ = lower::lower(p, state, t);
+    code_ = codegen::compile_jit(function_, t);
+  });
 }
 
 void Compiled::run(const std::vector<const void *> &args) const {
+  runtime::JitContext cx;
+  run(args, &cx);
+}
+
+void Compiled::run(const std::vector<const void *> &args, void *cx) const {
   CALO_ASSERT(args.size() == function_.args.size(), "wrong number of arguments in a call");
   std::vector<const void *> all = args;
   for (const ir::ParameterRef &image : function_.embedded) all.push_back(image->buffer->raw());
-  runtime::JitContext cx;
-  const int code = code_.call(&cx, all.data());
-  if (code != 0) raise_runtime_error(&cx, code);
+  const int code = code_.call(cx, all.data());
+  if (code == 0 || static_cast<runtime::JitContext *>(cx)->handlers.error) return;
+  raise_runtime_error(cx, code);
 }
 
 }  // namespace calotype::driver

@@ -23,15 +23,19 @@ CALO_EXPORT schedule::Schedule effective_schedule(const schedule::Schedule &embe
 /// Checked, lowered and compiled for this process. Thread-safe once made.
 class CALO_EXPORT Compiled {
 public:
-  /// Throws what schedule::apply, lower::lower and codegen::compile_jit throw.
+  /// Throws what schedule::apply, lower::lower and codegen::compile_jit throw. Works on a large stack.
   Compiled(const ir::Program &p, const schedule::Schedule &s, const Target &t);
 
+  const Target &target() const { return target_; }
   const lower::LoweredFunction &function() const { return function_; }
   /// `args[i]` belongs to function().args[i]: a halide_buffer_t * or a pointer to the scalar. Embedded
   /// images are added here. Throws RuntimeError; outputs then hold anything.
   void run(const std::vector<const void *> &args) const;
+  /// The same with the caller's runtime::JitContext; a failure is left to its error handler if it has one.
+  void run(const std::vector<const void *> &args, void *cx) const;
 
 private:
+  Target target_;
   lower::LoweredFunction function_;
   codegen::JitFunction code_;
 };

@@ -6,14 +6,17 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "../base/stack.h"
 #include "../codegen/jit.h"
 #include "../ir/print.h"
 #include "../ir/visit.h"
 #include "../lang/internal.h"
+#include "../runtime/runtime.h"
 #include "../schedule/apply.h"
 #include "../schedule/loop_nest.h"
 #include "../schedule/text.h"
-#include "compile.h"
+#include "compiled.h"
+#include "program.h"
 
 namespace calotype {
 
@@ -86,7 +89,7 @@ struct JitCache final : RefCounted {
   JITHandlers handlers;
   bool has_file = false;
   schedule::Schedule file;
-  std::shared_ptr<CompiledPipeline> code;
+  std::shared_ptr<const Compiled> code;
   Stamp stamp;
 
   static JitCache &of(const Pipeline &p) { return p.cache(); }
@@ -189,31 +192,32 @@ Stamp stamp_of(const Pipeline &p, const ir::Program &program) {
   return s;
 }
 
-std::shared_ptr<CompiledPipeline> code_for(const Pipeline &p, const Target &asked) {
+std::shared_ptr<const Compiled> code_for(const Pipeline &p, const Target &asked) {
   const Target t = jit_target(asked);
   JitCache &cache = JitCache::of(p);
   std::lock_guard<std::mutex> lock(cache.mutex);
-  if (cache.code && cache.code->target == t && cache.stamp.current()) return cache.code;
+  if (cache.code && cache.code->target() == t && cache.stamp.current()) return cache.code;
   ir::Program program = program_of(p, t);
   schedule::Schedule s = schedule_of(p, program);
   Stamp stamp = stamp_of(p, program);
-  cache.code = compile(std::move(program), std::move(s), t);
+  cache.code = std::make_shared<const Compiled>(program, s, t);
   cache.stamp = std::move(stamp);
   return cache.code;
 }
 
 /// Lowered only: for text outputs.
-std::shared_ptr<CompiledPipeline> lowered_for(const Pipeline &p, const Target &asked) {
-  const Target t = jit_target(asked);
+lower::LoweredFunction lowered_for(const Pipeline &p, const Target &t) {
   ir::Program program = program_of(p, t);
-  schedule::Schedule s = schedule_of(p, program);
-  return compile(std::move(program), std::move(s), t, false);
+  const schedule::Schedule s = schedule::resolve(program, schedule_of(p, program));
+  lower::LoweredFunction f;
+  run_on_large_stack([&] { f = lower::lower(program, schedule::apply(program, s, t, s.origin.empty()), t); });
+  return f;
 }
 
 /// One call on its way: values of scalars are copied, so that another thread may set them meanwhile.
 class Call {
  public:
-  Call(const Pipeline &p, std::shared_ptr<CompiledPipeline> code, JITUserContext *user)
+  Call(const Pipeline &p, std::shared_ptr<const Compiled> code, JITUserContext *user)
       : code_(std::move(code)), handlers_(JitCache::of(p).handlers) {
     if (user) override_handlers(user->handlers);
     install_handlers();
@@ -222,17 +226,17 @@ class Call {
 
   void add_outputs(const std::vector<halide_buffer_t *> &outs) {
     size_t next = 0, wanted = 0;
-    for (const auto &a : code_->lowered.args) wanted += a.kind == lower::LoweredArgument::Kind::OutputBuffer;
+    for (const auto &a : code_->function().args) wanted += a.kind == lower::LoweredArgument::Kind::OutputBuffer;
     if (outs.size() != wanted) {
       raise(Diagnostic("L0105", lang::recent_position(),
                        "realize into " + std::to_string(outs.size()) + " buffers")
-                .because("the pipeline " + code_->program.name.str() + " has " + std::to_string(wanted) +
+                .because("the pipeline " + code_->function().name.str() + " has " + std::to_string(wanted) +
                          " output buffers"));
     }
-    scalars_.resize(code_->lowered.args.size());
-    args_.resize(code_->lowered.args.size());
+    scalars_.resize(code_->function().args.size());
+    args_.resize(code_->function().args.size());
     for (size_t i = 0; i < args_.size(); i++) {
-      const lower::LoweredArgument &a = code_->lowered.args[i];
+      const lower::LoweredArgument &a = code_->function().args[i];
       switch (a.kind) {
         case lower::LoweredArgument::Kind::OutputBuffer: args_[i] = outs[next++]; break;
         case lower::LoweredArgument::Kind::InputScalar: args_[i] = scalar(a, i); break;
@@ -245,7 +249,7 @@ class Call {
 
   void need_inputs() const {
     for (size_t i = 0; i < args_.size(); i++) {
-      const lower::LoweredArgument &a = code_->lowered.args[i];
+      const lower::LoweredArgument &a = code_->function().args[i];
       if (args_[i] || a.kind == lower::LoweredArgument::Kind::OutputBuffer) continue;
       raise(Diagnostic("L0401", lang::recent_position(), "the input " + a.name + " has no buffer")
                 .because("it is " + to_string(a.type) + " with " + std::to_string(a.dimensions) + " dimensions",
@@ -254,7 +258,7 @@ class Call {
     }
   }
 
-  void run() { driver::run(*code_, args_, context_); }
+  void run() { code_->run(args_, &context_); }
 
   /// Makes buffers for inputs that have none.
   void infer_inputs() {
@@ -262,16 +266,16 @@ class Call {
     std::vector<const void *> query = args_;
     for (size_t i = 0; i < args_.size(); i++) {
       if (args_[i]) continue;
-      const lower::LoweredArgument &a = code_->lowered.args[i];
+      const lower::LoweredArgument &a = code_->function().args[i];
       shapes[i].dims.resize(a.dimensions);
       shapes[i].raw.dim = shapes[i].dims.data();
       shapes[i].raw.dimensions = a.dimensions;
       shapes[i].raw.type = halide_type_t(a.type);
       query[i] = &shapes[i].raw;
     }
-    query_bounds(*code_, query, context_);
+    code_->run(query, &context_);
     for (size_t i = 0; i < args_.size(); i++) {
-      if (!args_[i]) bind(code_->lowered.args[i], shapes[i]);
+      if (!args_[i]) bind(code_->function().args[i], shapes[i]);
     }
   }
 
@@ -323,7 +327,7 @@ class Call {
     r.trace = reinterpret_cast<decltype(r.trace)>(handlers_.custom_trace);
   }
 
-  std::shared_ptr<CompiledPipeline> code_;
+  std::shared_ptr<const Compiled> code_;
   JITHandlers handlers_;
   JITUserContext default_user_;
   runtime::JitContext context_;
@@ -373,6 +377,13 @@ void write_file(const std::string &path, const std::string &text) {
 
 }  // namespace
 
+ir::ProgramOptions program_options(const Target &t) {
+  ir::ProgramOptions options;
+  options.settle = !t.has_feature(Target::StrictFloat);
+  options.fma = t.fuses_multiply_add();
+  return options;
+}
+
 ir::Program program_of(const Pipeline &p, const Target &t) {
   return ir::make_program(p.name(), bodies_of(p), JitCache::args_of(p), program_options(t));
 }
@@ -380,12 +391,9 @@ ir::Program program_of(const Pipeline &p, const Target &t) {
 schedule::Schedule schedule_of(const Pipeline &p, ir::Program &program) {
   const JitCache &cache = JitCache::of(p);
   if (cache.has_file && !cache.file.base_embedded) return cache.file;
-  schedule::Schedule s;
-  if (cache.has_file) s = cache.file;
-  std::vector<schedule::Directive> all = written_directives(p, program);
-  all.insert(all.end(), s.directives.begin(), s.directives.end());
-  s.directives = std::move(all);
-  return s;
+  schedule::Schedule written;
+  written.directives = written_directives(p, program);
+  return cache.has_file ? effective_schedule(written, cache.file) : written;
 }
 
 }  // namespace driver
@@ -508,25 +516,25 @@ Pipeline Pipeline::with_args(const std::vector<Argument> &args, const std::strin
 void Pipeline::compile_to_lowered_stmt(const std::string &file, const std::vector<Argument> &args,
                                        StmtOutputFormat format, const Target &t) {
   if (format == HTML) lang::refuse_later("compile_to_lowered_stmt as HTML", lang::recent_position());
-  driver::write_file(file, ir::to_string(driver::lowered_for(with_args(args, {}), t)->lowered.body));
+  driver::write_file(file, ir::to_string(driver::lowered_for(with_args(args, {}), driver::jit_target(t)).body));
 }
 
 void Pipeline::compile_to_llvm_assembly(const std::string &file, const std::vector<Argument> &args,
                                         const std::string &function, const Target &t) {
-  const auto code = driver::lowered_for(with_args(args, function), t);
-  driver::write_file(file, codegen::compile_to_llvm_ir(code->lowered, code->target));
+  const Target target = driver::jit_target(t);
+  driver::write_file(file, codegen::compile_to_llvm_ir(driver::lowered_for(with_args(args, function), target), target));
 }
 
 void Pipeline::compile_to_assembly(const std::string &file, const std::vector<Argument> &args,
                                    const std::string &function, const Target &t) {
-  const auto code = driver::lowered_for(with_args(args, function), t);
-  driver::write_file(file, codegen::compile_to_assembly(code->lowered, code->target));
+  const Target target = driver::jit_target(t);
+  driver::write_file(file, codegen::compile_to_assembly(driver::lowered_for(with_args(args, function), target), target));
 }
 
 void Pipeline::compile_to_object(const std::string &file, const std::vector<Argument> &args,
                                  const std::string &function, const Target &t) {
-  const auto code = driver::lowered_for(with_args(args, function), t);
-  driver::write_file(file, codegen::compile_to_object(code->lowered, code->target));
+  const Target target = driver::jit_target(t);
+  driver::write_file(file, codegen::compile_to_object(driver::lowered_for(with_args(args, function), target), target));
 }
 
 // ---- Func: the same through a Pipeline of one output ---------------------------------------------

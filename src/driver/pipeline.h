@@ -112,7 +112,6 @@ class CALO_EXPORT ExternFuncArgument {
 
 namespace driver {
 struct JitCache;
-struct CompiledPipeline;
 }  // namespace driver
 
 /// One or more output Funcs and all they depend on.
