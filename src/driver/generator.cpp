@@ -10,6 +10,8 @@
 
 namespace calotype {
 
+template class GeneratorParam<Target>;
+
 namespace driver {
 
 namespace {
@@ -86,8 +88,9 @@ std::string print_value(double v) {
 
 // ---- ports --------------------------------------------------------------------------------------
 
-Port::Port(const std::string &name, Kind kind, bool is_output, std::vector<Type> types, int dimensions, SrcLoc at)
-    : name_(name), kind_(kind), is_output_(is_output), types_(std::move(types)), dims_(dimensions), loc_(at) {
+Port::Port(const std::string &name, Kind kind, bool is_output, Type type, int dimensions, SrcLoc at)
+    : name_(name), kind_(kind), is_output_(is_output), dims_(dimensions), loc_(at) {
+  if (type.bits()) types_.push_back(type);
   GeneratorBase &g = current(name);
   for (const auto *list : {&g.inputs_, &g.outputs_}) {
     for (const Port *p : *list) need(p->name() != name, name + " is declared twice", "ports are told apart by name");
@@ -112,6 +115,10 @@ int Port::dims() const {
   need(has_dims(), "the rank of " + name_ + " is not known", "neither the Generator nor " + name_ + ".dim=... gave it");
   return dims_;
 }
+
+InputImage::InputImage(const std::string &name, Kind kind, Type type, int dimensions, SrcLoc at)
+    : Port(name, kind, false, type, dimensions, at) {}
+InputImage::~InputImage() = default;
 
 void InputImage::open() {
   if (!image_.defined()) image_ = ImageParam(type(), dims(), name_, loc_);
@@ -152,12 +159,20 @@ InputImage &InputImage::set_host_alignment(int bytes) {
 }
 
 InputScalar::InputScalar(const std::string &name, Type t, SrcLoc at)
-    : Port(name, Kind::Scalar, false, {t}, 0, at), param_(lang::make_scalar_parameter(t, name, at)) {}
+    : Port(name, Kind::Scalar, false, t, 0, at), param_(lang::make_scalar_parameter(t, name, at)) {}
+InputScalar::~InputScalar() = default;
+std::vector<Ref<ir::Parameter>> InputScalar::params() const { return {param_}; }
 
 void InputScalar::set_estimate(const Expr &e) { param_->estimate = cast(type(), e); }
 
-OutputFunc::OutputFunc(const std::string &name, Kind kind, std::vector<Type> types, int dimensions, SrcLoc at)
-    : Port(name, kind, true, std::move(types), dimensions, at), Func(name, at) {}
+OutputFunc::OutputFunc(const std::string &name, Kind kind, Type type, int dimensions, SrcLoc at)
+    : Port(name, kind, true, type, dimensions, at), Func(name, at) {}
+OutputFunc::OutputFunc(const std::string &name, Kind kind, const std::vector<Type> &types, int dimensions, SrcLoc at)
+    : OutputFunc(name, kind, Type(), dimensions, at) {
+  types_ = types;
+}
+OutputFunc::~OutputFunc() = default;
+std::vector<Func> OutputFunc::funcs() const { return {*this}; }
 
 void OutputFunc::open() {
   if (Func::defined()) return;

@@ -84,7 +84,8 @@ CALO_EXPORT std::string print_value(double v);
 class CALO_EXPORT Port {
  public:
   enum class Kind { Scalar, Buffer, Function };
-  Port(const std::string &name, Kind kind, bool is_output, std::vector<Type> types, int dimensions, SrcLoc at);
+  /// A type without bits, and a rank of -1, are still open.
+  Port(const std::string &name, Kind kind, bool is_output, Type type, int dimensions, SrcLoc at);
   Port(const Port &) = delete;
   Port &operator=(const Port &) = delete;
   virtual ~Port();
@@ -140,8 +141,8 @@ class PortArray {
 /// Input of pixels: an ImageParam, or a Func read from one.
 class CALO_EXPORT InputImage : public Port {
  public:
-  InputImage(const std::string &name, Kind kind, std::vector<Type> types, int dimensions, SrcLoc at)
-      : Port(name, kind, false, std::move(types), dimensions, at) {}
+  InputImage(const std::string &name, Kind kind, Type type, int dimensions, SrcLoc at);
+  ~InputImage() override;
   void open() override;
   std::vector<Ref<ir::Parameter>> params() const override;
   const ImageParam &image() const;
@@ -179,7 +180,8 @@ class CALO_EXPORT InputImage : public Port {
 class CALO_EXPORT InputScalar : public Port {
  public:
   InputScalar(const std::string &name, Type t, SrcLoc at);
-  std::vector<Ref<ir::Parameter>> params() const override { return {param_}; }
+  ~InputScalar() override;
+  std::vector<Ref<ir::Parameter>> params() const override;
   operator Expr() const { return lang::parameter_expr(param_); }
   void set_estimate(const Expr &e);
 
@@ -190,9 +192,11 @@ class CALO_EXPORT InputScalar : public Port {
 /// An output is a Func; assigning a Func to it gives that Func the output's name.
 class CALO_EXPORT OutputFunc : public Port, public Func {
  public:
-  OutputFunc(const std::string &name, Kind kind, std::vector<Type> types, int dimensions, SrcLoc at);
+  OutputFunc(const std::string &name, Kind kind, Type type, int dimensions, SrcLoc at);
+  OutputFunc(const std::string &name, Kind kind, const std::vector<Type> &types, int dimensions, SrcLoc at);
+  ~OutputFunc() override;
   void open() override;
-  std::vector<Func> funcs() const override { return {*this}; }
+  std::vector<Func> funcs() const override;
   using Func::defined;
   using Func::name;
   using Func::type;
@@ -207,9 +211,6 @@ class CALO_EXPORT OutputFunc : public Port, public Func {
   Expr top() const { return output_buffer().top(); }
   Expr bottom() const { return output_buffer().bottom(); }
   void set_host_alignment(int bytes);
-
- private:
-  std::vector<Type> declared_types() const { return types_; }
 };
 
 }  // namespace driver
@@ -306,6 +307,8 @@ class GeneratorParam : public driver::ParamBase {
   std::vector<std::pair<std::string, T>> names_;
 };
 
+extern template class CALO_EXPORT GeneratorParam<Target>;
+
 // A GeneratorParam beside anything behaves as its value. (Conversion alone would not do: `e * p` has no
 // operator for an Expr and a class.)
 #define CALO_PARAM_OPERATOR(op)                                                                  \
@@ -345,11 +348,11 @@ auto operator!(const GeneratorParam<T> &a) -> decltype(!std::declval<T>()) {
 
 namespace driver {
 template <typename T>
-std::vector<Type> static_types() {
+Type static_type() {
   if constexpr (std::is_void<T>::value) {
-    return {};
+    return Type();
   } else {
-    return {type_of<T>()};
+    return type_of<T>();
   }
 }
 }  // namespace driver
@@ -376,26 +379,26 @@ template <typename T, int D>
 class GeneratorInput<Buffer<T, D>> : public driver::InputImage {
  public:
   explicit GeneratorInput(const std::string &name, SrcLoc at = SrcLoc::here())
-      : InputImage(name, Kind::Buffer, driver::static_types<T>(), D, at) {}
+      : InputImage(name, Kind::Buffer, driver::static_type<T>(), D, at) {}
   GeneratorInput(const std::string &name, int dimensions, SrcLoc at = SrcLoc::here())
-      : InputImage(name, Kind::Buffer, driver::static_types<T>(), dimensions, at) {}
+      : InputImage(name, Kind::Buffer, driver::static_type<T>(), dimensions, at) {}
   GeneratorInput(const std::string &name, const Type &t, SrcLoc at = SrcLoc::here())
-      : InputImage(name, Kind::Buffer, {t}, D, at) {}
+      : InputImage(name, Kind::Buffer, t, D, at) {}
   GeneratorInput(const std::string &name, const Type &t, int dimensions, SrcLoc at = SrcLoc::here())
-      : InputImage(name, Kind::Buffer, {t}, dimensions, at) {}
+      : InputImage(name, Kind::Buffer, t, dimensions, at) {}
 };
 
 template <>
 class GeneratorInput<Func> : public driver::InputImage {
  public:
   explicit GeneratorInput(const std::string &name, SrcLoc at = SrcLoc::here())
-      : InputImage(name, Kind::Function, {}, -1, at) {}
+      : InputImage(name, Kind::Function, Type(), -1, at) {}
   GeneratorInput(const std::string &name, int dimensions, SrcLoc at = SrcLoc::here())
-      : InputImage(name, Kind::Function, {}, dimensions, at) {}
+      : InputImage(name, Kind::Function, Type(), dimensions, at) {}
   GeneratorInput(const std::string &name, const Type &t, SrcLoc at = SrcLoc::here())
-      : InputImage(name, Kind::Function, {t}, -1, at) {}
+      : InputImage(name, Kind::Function, t, -1, at) {}
   GeneratorInput(const std::string &name, const Type &t, int dimensions, SrcLoc at = SrcLoc::here())
-      : InputImage(name, Kind::Function, {t}, dimensions, at) {}
+      : InputImage(name, Kind::Function, t, dimensions, at) {}
 };
 
 template <typename T, size_t N>
@@ -420,7 +423,7 @@ template <typename T>
 class GeneratorOutput<T, typename std::enable_if<std::is_arithmetic<T>::value>::type> : public driver::OutputFunc {
  public:
   explicit GeneratorOutput(const std::string &name, SrcLoc at = SrcLoc::here())
-      : OutputFunc(name, Kind::Scalar, {type_of<T>()}, 0, at) {}
+      : OutputFunc(name, Kind::Scalar, type_of<T>(), 0, at) {}
   using OutputFunc::operator=;
 };
 
@@ -428,13 +431,13 @@ template <typename T, int D>
 class GeneratorOutput<Buffer<T, D>> : public driver::OutputFunc {
  public:
   explicit GeneratorOutput(const std::string &name, SrcLoc at = SrcLoc::here())
-      : OutputFunc(name, Kind::Buffer, driver::static_types<T>(), D, at) {}
+      : OutputFunc(name, Kind::Buffer, driver::static_type<T>(), D, at) {}
   GeneratorOutput(const std::string &name, int dimensions, SrcLoc at = SrcLoc::here())
-      : OutputFunc(name, Kind::Buffer, driver::static_types<T>(), dimensions, at) {}
+      : OutputFunc(name, Kind::Buffer, driver::static_type<T>(), dimensions, at) {}
   GeneratorOutput(const std::string &name, const Type &t, SrcLoc at = SrcLoc::here())
-      : OutputFunc(name, Kind::Buffer, {t}, D, at) {}
+      : OutputFunc(name, Kind::Buffer, t, D, at) {}
   GeneratorOutput(const std::string &name, const Type &t, int dimensions, SrcLoc at = SrcLoc::here())
-      : OutputFunc(name, Kind::Buffer, {t}, dimensions, at) {}
+      : OutputFunc(name, Kind::Buffer, t, dimensions, at) {}
   GeneratorOutput(const std::string &name, const std::vector<Type> &t, int dimensions, SrcLoc at = SrcLoc::here())
       : OutputFunc(name, Kind::Buffer, t, dimensions, at) {}
   using OutputFunc::operator=;
@@ -444,13 +447,13 @@ template <>
 class GeneratorOutput<Func> : public driver::OutputFunc {
  public:
   explicit GeneratorOutput(const std::string &name, SrcLoc at = SrcLoc::here())
-      : OutputFunc(name, Kind::Function, {}, -1, at) {}
+      : OutputFunc(name, Kind::Function, Type(), -1, at) {}
   GeneratorOutput(const std::string &name, int dimensions, SrcLoc at = SrcLoc::here())
-      : OutputFunc(name, Kind::Function, {}, dimensions, at) {}
+      : OutputFunc(name, Kind::Function, Type(), dimensions, at) {}
   GeneratorOutput(const std::string &name, const Type &t, SrcLoc at = SrcLoc::here())
-      : OutputFunc(name, Kind::Function, {t}, -1, at) {}
+      : OutputFunc(name, Kind::Function, t, -1, at) {}
   GeneratorOutput(const std::string &name, const Type &t, int dimensions, SrcLoc at = SrcLoc::here())
-      : OutputFunc(name, Kind::Function, {t}, dimensions, at) {}
+      : OutputFunc(name, Kind::Function, t, dimensions, at) {}
   GeneratorOutput(const std::string &name, const std::vector<Type> &t, int dimensions, SrcLoc at = SrcLoc::here())
       : OutputFunc(name, Kind::Function, t, dimensions, at) {}
   using OutputFunc::operator=;
@@ -595,7 +598,7 @@ template <typename T>
 class Generator : public GeneratorBase {
  public:
   static std::unique_ptr<T> create(const GeneratorContext &context) {
-    auto g = std::make_unique<T>();
+    std::unique_ptr<T> g(new T);
     g->target.set(context.target());
     return g;
   }

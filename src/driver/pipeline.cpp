@@ -406,6 +406,9 @@ std::string default_name(const std::vector<Func> &outputs) {
 }
 }  // namespace
 
+Pipeline::~Pipeline() = default;
+Pipeline::Pipeline(const Func &output) : Pipeline(std::vector<Func>{output}) {}
+
 Pipeline::Pipeline(const std::vector<Func> &outputs)
     : outputs_(outputs), name_(default_name(outputs)), cache_(new driver::JitCache) {}
 

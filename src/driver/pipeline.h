@@ -120,7 +120,10 @@ class CALO_EXPORT Pipeline {
   using RealizationArg = calotype::RealizationArg;
 
   Pipeline() = default;
-  Pipeline(const Func &output) : Pipeline(std::vector<Func>{output}) {}
+  Pipeline(const Func &output);
+  Pipeline(const Pipeline &) = default;
+  Pipeline &operator=(const Pipeline &) = default;
+  ~Pipeline();
   Pipeline(const std::vector<Func> &outputs);
   /// `args` come first in the order of arguments. `name` is what a schedule file calls it.
   Pipeline(const std::vector<Func> &outputs, const std::vector<Argument> &args, const std::string &name);

@@ -10,6 +10,8 @@
 #include "tuple.h"
 #include "var.h"
 
+template class CALO_EXPORT std::vector<calotype::Expr>;
+
 namespace calotype {
 
 using ir::Intrinsic;

@@ -15,6 +15,8 @@
 #include "../base/type.h"
 #include "../ir/expr.h"
 
+extern template class std::vector<calotype::Expr>;  // compiled once, in the library
+
 namespace calotype {
 
 class FuncRef;
