@@ -109,8 +109,8 @@ class LoopBuilder {
     };
     RegionFinder::Result found = regions_.at(site, given);
     if (root) {
-      cx_.input_regions = found.inputs;
-      for (Name out : program_.outputs) cx_.output_regions[out] = found.funcs.at(out).stored;
+      for (auto &[name, box] : found.inputs) cx_.input_regions[name] = expand(box);
+      for (Name out : program_.outputs) cx_.output_regions[out] = expand(found.funcs.at(out).stored);
     }
     Stmt body = build_children(parent, site, found, marks, constant_max);
     for (size_t i = lets.size(); i-- > 0;) body = make_let_stmt(lets[i].name, lets[i].value, body);
@@ -179,6 +179,14 @@ class LoopBuilder {
       r = simplify(substitute(map, r));
     }
     return r;
+  }
+
+  Box expand(Box box) const {
+    for (Interval &i : box) {
+      if (i.min.defined()) i.min = expand(i.min);
+      if (i.max.defined()) i.max = expand(i.max);
+    }
+    return box;
   }
 
   Slide plan_slide(const Function &f, const FuncRegion &r, OpenStore &store) {
