@@ -49,31 +49,51 @@ Expr likely_value(const Expr &e, std::vector<Expr> *conditions) {
   return marked;
 }
 
-// A scalar condition that implies `c` in all lanes; undefined if it is not a comparison of integers.
+// A scalar that is not negative only if `c` holds in all lanes; undefined if c is not a comparison of integers.
 Expr in_all_lanes(const Expr &c) {
   auto decide = [](const Expr &a, const Expr &b, bool strict) -> Expr {  // a <= b or a < b
     if (!a.type().is_int_or_uint() || a.type().element_of() != Int(32)) return {};
     Interval ia = analysis::bounds_of_expr(a, {}), ib = analysis::bounds_of_expr(b, {});
     if (!ia.has_upper() || !ib.has_lower()) return {};
-    return strict ? make_lt(ia.max, ib.min) : make_le(ia.max, ib.min);
+    return simplify(make_sub(make_sub(ib.min, ia.max), c32(strict ? 1 : 0)));
   };
   Expr e = strip_broadcast(c);
   if (const LE *op = e.as<LE>()) return decide(op->a, op->b, false);
   if (const LT *op = e.as<LT>()) return decide(op->a, op->b, true);
   if (const GE *op = e.as<GE>()) return decide(op->b, op->a, false);
   if (const GT *op = e.as<GT>()) return decide(op->b, op->a, true);
-  if (const And *op = e.as<And>()) {
-    Expr a = in_all_lanes(op->a), b = in_all_lanes(op->b);
-    return a.defined() && b.defined() ? make_and(a, b) : Expr();
-  }
   return {};
+}
+
+// Conditions without min and max around the loop variable that together imply `difference` >= 0.
+//   a positive min, or a negative max: both of its sides must do;  otherwise one side is enough, the one that moves
+void split_min_max(const Expr &difference, Name loop, std::vector<Expr> *conditions) {
+  analysis::LinearForm f = analysis::linear_form(difference);
+  for (size_t i = 0; i < f.terms.size(); i++) {
+    const Expr term = f.terms[i].first;
+    const Min *min = term.as<Min>();
+    const Max *max = term.as<Max>();
+    if ((!min && !max) || !uses_var(term, loop)) continue;
+    const Expr &p = min ? min->a : max->a, &q = min ? min->b : max->b;
+    auto with = [&](const Expr &side) {
+      analysis::LinearForm g = f;
+      g.terms[i].first = side;
+      split_min_max(simplify(analysis::to_expr(g, Int(32))), loop, conditions);
+    };
+    bool both = (f.terms[i].second > 0) == (min != nullptr);
+    if (both || uses_var(p, loop)) with(p);
+    if (both || !uses_var(p, loop)) with(q);
+    return;
+  }
+  conditions->push_back(simplify(make_ge(difference, c32(0))));
 }
 
 // Finds conditions marked likely, and rewrites as if the accepted ones held.
 class Steady final : public IRMutator {
  public:
   explicit Steady(Name loop) : loop_(loop) {}
-  std::vector<Expr> accepted;  // scalar conditions on the loop variable
+  std::vector<Expr> accepted;       // scalar conditions on the loop variable
+  std::vector<Expr> preconditions;  // scalar conditions that do not depend on it
   using IRMutator::mutate;
   using IRMutator::visit;
 
@@ -150,19 +170,35 @@ class Steady final : public IRMutator {
   bool accept(const std::vector<Expr> &conditions) {
     std::vector<Expr> scalars;
     for (const Expr &c : conditions) {
-      Expr s = in_all_lanes(simplify(resolve(c)));
-      if (!s.defined()) return false;
-      s = simplify(s);
-      if (is_const_one(s)) continue;
-      if (!uses_var(s, loop_)) return false;
-      scalars.push_back(s);
+      std::vector<Expr> simple;
+      if (!conjuncts(simplify(resolve(c)), &simple)) return false;
+      for (const Expr &e : simple) {
+        if (is_const_one(e)) continue;
+        if (is_const_zero(e)) return false;
+        if (uses_var(e, loop_)) {
+          Interval i = analysis::solve_inner(e, loop_);
+          if (!i.has_lower() && !i.has_upper()) return false;
+        }
+        scalars.push_back(e);
+      }
     }
-    if (scalars.empty()) return true;
-    for (const Expr &s : scalars) {
-      Interval i = analysis::solve_inner(s, loop_);
-      if (!i.has_lower() && !i.has_upper()) return false;
+    bool moves = scalars.empty();
+    for (const Expr &e : scalars) moves |= uses_var(e, loop_);
+    if (!moves) return false;  // decided outside of this loop
+    for (const Expr &e : scalars) (uses_var(e, loop_) ? accepted : preconditions).push_back(e);
+    return true;
+  }
+
+  bool conjuncts(const Expr &c, std::vector<Expr> *simple) const {
+    Expr e = strip_broadcast(c);
+    if (const And *op = e.as<And>()) return conjuncts(op->a, simple) && conjuncts(op->b, simple);
+    if (is_const(e)) {
+      simple->push_back(e);
+      return true;
     }
-    accepted.insert(accepted.end(), scalars.begin(), scalars.end());
+    Expr difference = in_all_lanes(e);
+    if (!difference.defined()) return false;
+    split_min_max(difference, loop_, simple);
     return true;
   }
 
@@ -192,6 +228,7 @@ class Partitioner final : public IRMutator {
       if (i.has_lower()) first = make_max(first, i.min);
       if (i.has_upper()) last = make_min(last, i.max);
     }
+    for (const Expr &c : steady.preconditions) first = make_select(c, first, end);
     Name first_name = op->name + ".steady", end_name = op->name + ".after", loop_end = op->name + ".end";
     Expr a = make_var(first_name), b = make_var(end_name), e = make_var(loop_end);
     Stmt s = make_block({make_for(op->name, low, make_sub(a, low), op->for_type, body),

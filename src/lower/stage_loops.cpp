@@ -173,25 +173,26 @@ void StageLoops::loops_of(int id, std::vector<int> &positions) const {
   }
 }
 
-Expr StageLoops::base(const Var &v, const Expr &outer) const {
+Expr StageLoops::base(const Var &v, const Expr &outer, bool mark_likely) const {
   Expr offset = make_mul(outer, v.factor);
+  if (v.tail == Tail::Shift && mark_likely) offset = make_likely(offset);
   if (v.tail == Tail::Shift) offset = make_min(offset, make_sub(extent(v), v.factor));
   return make_add(offset, v.min);
 }
 
-Expr StageLoops::value_of(int id) const {
+Expr StageLoops::value_of(int id, bool likely) const {
   const Var &v = vars_[id];
   switch (v.how) {
     case Var::IsLoop: return make_var(loop_name(v.name));
-    case Var::IsSplit: return simplify(make_add(base(v, value_of(v.a)), value_of(v.b)));
-    case Var::IsFuseInner: return simplify(make_add(make_mod(value_of(v.a), v.factor), v.min));
-    case Var::IsFuseOuter: return simplify(make_add(make_div(value_of(v.a), v.factor), v.min));
-    case Var::IsRenamed: return value_of(v.a);
+    case Var::IsSplit: return simplify(make_add(base(v, value_of(v.a, likely), likely), value_of(v.b, likely)));
+    case Var::IsFuseInner: return simplify(make_add(make_mod(value_of(v.a, likely), v.factor), v.min));
+    case Var::IsFuseOuter: return simplify(make_add(make_div(value_of(v.a, likely), v.factor), v.min));
+    case Var::IsRenamed: return value_of(v.a, likely);
   }
   return {};
 }
 
-Expr StageLoops::value(Name root) const { return value_of(root_ids_.at(root)); }
+Expr StageLoops::value(Name root) const { return value_of(root_ids_.at(root), true); }
 Expr StageLoops::loop_min(Name loop) const { return vars_[current_.at(loop)].min; }
 ForType StageLoops::loop_kind(Name loop) const { return loop_kind_.at(current_.at(loop)); }
 Expr StageLoops::loop_extent(Name loop) const { return extent(vars_[current_.at(loop)]); }

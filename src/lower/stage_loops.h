@@ -36,7 +36,7 @@ class StageLoops {
   Expr loop_min(ir::Name loop) const;
   Expr loop_extent(ir::Name loop) const;
   ir::ForType loop_kind(ir::Name loop) const;
-  /// The value of a root variable in terms of the loop variables.
+  /// The value of a root variable in terms of the loop variables; all but the last of shifted blocks are marked likely.
   Expr value(ir::Name root) const;
   /// What the root touches while the loops `fixed` (by name of loop) stand at their current iteration and the others run.
   analysis::Interval range(ir::Name root, const std::unordered_set<ir::Name> &fixed) const;
@@ -62,8 +62,8 @@ class StageLoops {
   void apply_relations(const schedule::StageState &state, bool pure, TailMode mode);
   Tail choose_tail(const schedule::Relation &r, const Var &old, bool pure, TailMode mode);
   bool evaluable_outside(const Expr &e) const;
-  Expr base(const Var &split, const Expr &outer) const;
-  Expr value_of(int id) const;
+  Expr base(const Var &split, const Expr &outer, bool mark_likely = false) const;
+  Expr value_of(int id, bool likely = false) const;
   analysis::Interval range_of(int id, const std::unordered_set<ir::Name> &fixed) const;
   Expr touched_max(int id) const;
   bool is_full(int id, const std::unordered_set<ir::Name> &fixed) const;

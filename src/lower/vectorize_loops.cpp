@@ -43,7 +43,7 @@ class VectorSubstituter final : public IRMutator {
 
   Expr visit(const Variable *op) override {
     if (op->name == var_) return ramp_;
-    if (lets_.contains(op->name)) return make_var(op->name, op->type.with_lanes(lanes_));
+    if (const Expr *lanes = lets_.find(op->name)) return *lanes;
     return op;
   }
 
@@ -111,7 +111,7 @@ class VectorSubstituter final : public IRMutator {
     if (value.type().is_scalar()) {
       return make_let(op->name, value, mutate(op->body));
     }
-    ScopedBinding<int> b(lets_, op->name, 0);
+    ScopedBinding<Expr> b(lets_, op->name, make_var(op->name, value.type().with_lanes(lanes_)));
     memo_.clear();
     Expr body = mutate(op->body);
     memo_.clear();
@@ -130,7 +130,21 @@ class VectorSubstituter final : public IRMutator {
       Stmt body = mutate(op->body);
       return make_let_stmt(op->name, value, body);
     }
-    ScopedBinding<int> b(lets_, op->name, 0);
+    // A ramp stays visible to the indices made from it: only its scalar base gets the name.
+    if (op->value.type() == Int(32)) value = analysis::simplify(value);
+    const Ramp *ramp = value.as<Ramp>();
+    const Broadcast *same = value.as<Broadcast>();
+    if ((ramp && is_const(ramp->stride) && ramp->base.type().is_scalar()) || (same && same->value.type().is_scalar())) {
+      Name base = op->name + ".base";
+      Expr b = make_var(base, op->value.type());
+      Expr lanes = ramp ? make_ramp(b, ramp->stride, ramp->lanes) : make_broadcast(b, same->lanes);
+      ScopedBinding<Expr> bind(lets_, op->name, lanes);
+      memo_.clear();
+      Stmt body = mutate(op->body);
+      memo_.clear();
+      return make_let_stmt(base, ramp ? ramp->base : same->value, body);
+    }
+    ScopedBinding<Expr> b(lets_, op->name, make_var(op->name, value.type().with_lanes(lanes_)));
     memo_.clear();
     Stmt body = mutate(op->body);
     memo_.clear();
@@ -142,7 +156,7 @@ class VectorSubstituter final : public IRMutator {
     if (extent.type().is_vector()) throw CannotVectorize();
     if (min.type().is_vector()) {
       if (!is_const_one(extent)) throw CannotVectorize();
-      ScopedBinding<int> b(lets_, op->name, 0);
+      ScopedBinding<Expr> b(lets_, op->name, make_var(op->name, min.type().with_lanes(lanes_)));
       memo_.clear();
       Stmt body = mutate(op->body);
       memo_.clear();
@@ -227,7 +241,8 @@ class VectorSubstituter final : public IRMutator {
   Expr ramp_;
   int lanes_;
   Expr mask_;  // of the conditions around; undefined: none
-  Scope<int> lets_, storage_;
+  Scope<Expr> lets_;    // names that became vectors, and what they stand for
+  Scope<int> storage_;  // allocations with a copy per lane
   std::unordered_map<const IRNode *, Expr> memo_;
   std::vector<Expr> keep_;
 };
