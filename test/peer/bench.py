@@ -139,8 +139,8 @@ def our_schedule(app):
 
 def our_bench(app, source, samples):
     """{times_ms: [...], compile_ms: x} of the schedule that the target chooses."""
-    out = calo("bench", f"apps/{app}/algorithm.cpp", "--schedule", f"schedules/{app}", "--samples", samples,
-               "--json", f"input={source}", cwd=ROOT, preexec_fn=prefer)
+    out = calo("bench", f"apps/{app}/algorithm.cpp", "--schedule", f"schedules/{app}", "--chosen",
+               "--samples", samples, "--json", f"input={source}", cwd=ROOT, preexec_fn=prefer)
     return json.loads(out)["results"][0]
 
 

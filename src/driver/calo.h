@@ -1,0 +1,148 @@
+// What the files of the `calo` command share: the request as parsed, an algorithm as loaded from a
+// generator, a schedule as chosen, arguments as read from files.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../base/diagnostic.h"
+#include "../base/target.h"
+#include "../ir/eval.h"
+#include "../ir/function.h"
+#include "../lower/lowered.h"
+#include "../runtime/HalideBuffer.h"
+#include "../schedule/directive.h"
+#include "compiled.h"
+
+namespace calotype::cli {
+
+using Json = nlohmann::ordered_json;
+using Image = Halide::Runtime::Buffer<void>;
+using Settings = std::vector<std::pair<std::string, std::string>>;  // name=value, in order
+
+/// A command line, parsed.
+struct Request {
+  std::string verb;
+  std::string source;                  ///< generator source, plugin, or explain's code
+  std::vector<std::string> words;      ///< name=value as typed
+  Settings settings;                   ///< words, split
+  std::vector<std::string> schedules;  ///< --schedule, files and folders
+  std::string variant, target, generator;
+  bool json = false;
+  std::string output_extents;
+  bool check = false;   ///< compare with the interpreter
+  bool chosen = false;  ///< of a folder only the file that the target chooses
+  int samples = 10;
+  std::string save;           ///< bench: folder for pictures
+  std::string form = "text";  ///< schedule --as
+  std::string from, start_after, stop_after;
+  std::vector<std::string> only, skip;
+  bool list = false;
+  std::vector<std::string> emit;
+  std::string out = ".", name;
+};
+
+// ---- calo_plugin.cpp --------------------------------------------------------------------------------
+
+/// The shared object of a generator source: compiled unless the cache has it; a shared object itself is
+/// returned as it is. Throws CompileError T0202 with the compiler's words in why[0], T0201.
+std::string plugin_of(const std::string &source);
+/// Loads it into this process for good: generators register themselves.
+void load_plugin(const std::string &file);
+/// Directory of this executable, from /proc.
+std::string executable_folder();
+std::string read_text(const std::string &path);  ///< throws R0201
+void write_text(const std::string &path, const std::string &text);
+
+// ---- calo_session.cpp -------------------------------------------------------------------------------
+
+/// A generator's pipeline as data.
+struct Algorithm {
+  ir::Program program;
+  schedule::Schedule embedded;  ///< written in C++
+  Target target;
+  Settings parameters;  ///< of the generator
+  Settings arguments;   ///< the settings that are none
+  double program_ms = 0;
+};
+Algorithm load_algorithm(const Request &r);
+
+/// A schedule to use, with what people call it.
+struct Choice {
+  std::string path;   ///< empty: the one written in C++
+  std::string label;  ///< "any-tiled", or "embedded"
+  schedule::Schedule schedule;
+};
+/// The schedule that --schedule, --variant and the target select; `given` is one --schedule or empty.
+Choice choose(const Request &r, const Algorithm &a, const std::string &given);
+/// What --schedule names, as bench wants it: all files of a folder that run on the target, its choice
+/// first (that one only, with --chosen). `skipped`: "x86-64-avx512: needs avx512_skylake".
+std::vector<Choice> choose_all(const Request &r, const Algorithm &a,
+                               std::vector<std::string> *skipped);
+std::string numeric_mode(const Target &t);
+
+// ---- calo_arguments.cpp -----------------------------------------------------------------------------
+
+/// One output buffer of the pipeline.
+struct Output {
+  std::string name;  ///< as an argument: the Func, with .0 .1 for Tuples
+  Type type;
+  std::vector<int> mins, extents, order;  ///< order: dimensions by stride
+  std::string file;                       ///< empty: not saved
+  Image make() const;
+};
+/// What a run takes, by name.
+struct Arguments {
+  std::map<std::string, Image> inputs;
+  std::map<std::string, uint64_t> scalars;  ///< bits
+  std::vector<Output> outputs;              ///< in the program's order
+};
+Arguments read_arguments(const Request &r, const Algorithm &a);
+/// Pointers in the order of the compiled function.
+std::vector<const void *> argument_pointers(const lower::LoweredFunction &f, Arguments &a,
+                                            std::vector<Image> &outputs);
+std::vector<Image> make_outputs(const Arguments &a);
+std::vector<Image> interpret(const Algorithm &a, Arguments &args);
+/// The names that sizes have in Exprs: "input.extent.0" ...
+void define_sizes(const std::string &buffer, const std::vector<int> &mins,
+                  const std::vector<int> &extents, ir::EvalContext &cx);
+bool evaluate_int(const Expr &e, const ir::EvalContext &cx, int64_t *value);
+
+// ---- calo_buffers.cpp --------------------------------------------------------------------------------
+
+/// Dimensions in memory order: those whose stride must be 1 first. `p` [or null] has the constraints.
+std::vector<int> storage_order(int rank, const ir::Parameter *p);
+Image allocate(Type t, const std::vector<int> &extents, const ir::Parameter *p);
+/// Integers over their whole type, floats in [0, 1); the same for a seed on every machine.
+void fill_random(const Image &image, Type t, uint64_t seed);
+/// `bits` everywhere, or where all coordinates are equal and 0 elsewhere.
+void fill_constant(const Image &image, Type t, uint64_t bits, bool diagonal_only);
+/// Empty if all bits are equal (every NaN counts as the same value); else the first difference.
+std::string first_difference(const Arguments &a, const std::vector<Image> &x,
+                             const std::vector<Image> &y);
+void save(const std::string &file, const Image &image);  ///< throws R0201
+std::vector<int> extents_of(const Image &image);
+std::string extents_text(const std::vector<int> &extents);  ///< "512 x 512 x 3"
+std::string shape_text(const Image &image);                 ///< "512 x 512 x 3 uint16"
+std::string type_text(Type t);
+
+// ---- the verbs; each returns the exit code ------------------------------------------------------------
+
+int run(const Request &r);
+int bench(const Request &r);
+int check(const Request &r);
+int explain(const Request &r);
+int print_schedule(const Request &r);
+int opt(const Request &r);
+int build(const Request &r);
+
+Json to_json(const Diagnostic &d);
+void print(const Json &j);
+double now_ms();
+
+}  // namespace calotype::cli
