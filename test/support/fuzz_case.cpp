@@ -1,0 +1,449 @@
+// See fuzz_case.h. Shrinking is greedy: try the largest removals first, keep each one after which the same failure is
+// still seen, until none is left or time is up.
+#include "fuzz_case.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <functional>
+#include <sstream>
+
+#include "base/diagnostic.h"
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+#include "ir/visit.h"
+#include "random_program.h"
+#include "schedule/text.h"
+
+namespace calotype::test {
+
+using namespace ir;  // makers
+
+namespace {
+
+bool contains(const std::string &s, const char *what) { return s.find(what) != std::string::npos; }
+
+// May a run be refused? Bounds promised, sizes rounded up or fixed places written ask something of the caller's buffers.
+bool may_refuse_runs(const Program &p, const std::string &schedule) {
+  for (const char *word : {"RoundUp", "PredicateLoads", "PredicateStores", "bound", "align_"}) {
+    if (contains(schedule, word)) return true;
+  }
+  return writes_fixed_places(p);
+}
+
+std::string first_words(const std::string &s) {
+  std::string r;
+  for (char c : s) {
+    if (c == '\n' || r.size() >= 40) break;
+    if (c < '0' || c > '9') r += c;
+  }
+  return r;
+}
+
+}  // namespace
+
+FuzzVerdict judge(const FuzzCase &c) {
+  FuzzVerdict v;
+  auto fail = [&](std::string signature, std::string text) {
+    v.kind = FuzzVerdict::Fail;
+    v.signature = std::move(signature);
+    v.text = std::move(text);
+    return v;
+  };
+  try {
+    Program p = parse_program(c.program);
+    if (to_string(p) != c.program) return fail("print", "program does not print back:\n" + to_string(p));
+    Target t = get_host_target();
+    schedule::Schedule s;
+    try {
+      s = schedule::parse_schedule(c.schedule, "case.sched");
+    } catch (const CompileError &e) {
+      v.kind = FuzzVerdict::Refused;
+      v.text = e.what();
+      return v;
+    }
+    std::string printed = schedule::print_schedule(s);
+    if (schedule::print_schedule(schedule::parse_schedule(printed, "printed.sched")) != printed) {
+      return fail("print", "schedule does not print back:\n" + printed);
+    }
+    CompiledCase compiled(p, s, t);
+    const CaseResult &r = compiled.compiled();
+    if (r.kind == CaseResult::Failed) return fail("compile " + r.code + first_words(r.text), r.text);
+    if (r.kind == CaseResult::Refused) {
+      if (r.code[0] != 'S' && r.code[0] != 'B') return fail("refused " + r.code, r.text);
+      v.kind = FuzzVerdict::Refused;
+      v.signature = r.code;
+      v.text = r.text;
+      return v;
+    }
+    bool may_refuse = may_refuse_runs(p, c.schedule);
+    for (const FuzzRun &run : c.runs) {
+      CaseResult result = compiled.run(run.size, run.seed, run.special_floats);
+      if (result.kind == CaseResult::Different) return fail("different", result.text);
+      if (result.kind != CaseResult::Failed) continue;
+      if (contains(result.text, "would be huge")) continue;
+      bool interpreter = result.text.rfind("interpreter", 0) == 0;
+      if (!interpreter && may_refuse) {
+        v.refused_runs++;
+        continue;
+      }
+      return fail("run " + first_words(result.text), result.text);
+    }
+  } catch (const Error &e) {
+    return fail("exception " + e.diagnostic().code, e.what());
+  } catch (const std::exception &e) {
+    return fail(std::string("exception ") + e.what(), e.what());
+  }
+  return v;
+}
+
+FuzzVerdict judge_apart(const FuzzCase &c, int seconds) {
+  int pipe_ends[2];
+  FuzzVerdict v;
+  if (pipe(pipe_ends) != 0) return judge(c);
+  pid_t child = fork();
+  if (child < 0) return judge(c);
+  if (child == 0) {
+    close(pipe_ends[0]);
+    for (int s : {SIGSEGV, SIGABRT, SIGFPE, SIGILL, SIGBUS, SIGALRM}) signal(s, SIG_DFL);
+    alarm(static_cast<unsigned>(seconds));
+    FuzzVerdict mine = judge(c);
+    std::string text = std::to_string(mine.kind) + "\n" + mine.signature + "\n" + mine.text;
+    ssize_t ignored = write(pipe_ends[1], text.data(), std::min<size_t>(text.size(), 60000));
+    (void)ignored;
+    _exit(0);
+  }
+  close(pipe_ends[1]);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t n; (n = read(pipe_ends[0], buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<size_t>(n));
+  close(pipe_ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WIFSIGNALED(status) || text.empty()) {
+    v.kind = FuzzVerdict::Fail;
+    v.signature = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "hang" : "crash";
+    v.text = v.signature + (WIFSIGNALED(status) ? ", signal " + std::to_string(WTERMSIG(status)) : std::string());
+    return v;
+  }
+  std::istringstream in(text);
+  std::string line;
+  std::getline(in, line);
+  v.kind = static_cast<FuzzVerdict::Kind>(std::stoi(line));
+  std::getline(in, v.signature);
+  std::getline(in, v.text, '\0');
+  return v;
+}
+
+// ---- text ------------------------------------------------------------------------------------------------------
+
+std::string to_text(const FuzzCase &c, const std::string &remark) {
+  std::ostringstream out;
+  std::istringstream lines(remark);
+  for (std::string line; std::getline(lines, line);) out << "# " << line << "\n";
+  out << c.program << "--- schedule\n" << c.schedule;
+  if (!c.schedule.empty() && c.schedule.back() != '\n') out << "\n";
+  for (const FuzzRun &r : c.runs) {
+    out << "--- run seed=" << r.seed << " special=" << r.special_floats << " padding=" << r.size.padding;
+    for (size_t d = 0; d < r.size.mins.size(); d++) out << " " << r.size.mins[d] << "+" << r.size.extents[d];
+    out << "\n";
+  }
+  return out.str();
+}
+
+FuzzCase parse_case(const std::string &text) {
+  FuzzCase c;
+  std::istringstream in(text);
+  int part = 0;
+  for (std::string line; std::getline(in, line);) {
+    if (line.rfind("--- schedule", 0) == 0) {
+      part = 1;
+    } else if (line.rfind("--- run", 0) == 0) {
+      FuzzRun r;
+      std::istringstream words(line.substr(7));
+      for (std::string w; words >> w;) {
+        size_t eq = w.find('='), plus = w.find('+');
+        if (eq != std::string::npos) {
+          unsigned long long n = std::stoull(w.substr(eq + 1));
+          if (w[1] == 'e') r.seed = n;
+          if (w[1] == 'p') r.special_floats = n != 0;
+          if (w[1] == 'a') r.size.padding = static_cast<int>(n);
+        } else if (plus != std::string::npos) {
+          r.size.mins.push_back(std::stoi(w.substr(0, plus)));
+          r.size.extents.push_back(std::stoi(w.substr(plus + 1)));
+        }
+      }
+      c.runs.push_back(r);
+    } else if (part == 1) {
+      c.schedule += line + "\n";
+    } else if (line.empty() || line[0] != '#') {
+      c.program += line + "\n";
+    }
+  }
+  return c;
+}
+
+// ---- shrinking -------------------------------------------------------------------------------------------------
+
+namespace {
+
+class Shrinker {
+ public:
+  Shrinker(FuzzCase c, std::string signature, int seconds)
+      : best_(std::move(c)), signature_(std::move(signature)),
+        end_(std::chrono::steady_clock::now() + std::chrono::seconds(seconds)) {}
+
+  FuzzCase run() {
+    bool changed = true;
+    while (changed && !late()) {
+      changed = drop_runs();
+      changed |= drop_directives();
+      changed |= drop_outputs();
+      changed |= drop_definitions();
+      changed |= simplify_values();
+      changed |= drop_params();
+      changed |= smaller_sizes();
+    }
+    return best_;
+  }
+
+ private:
+  bool late() const { return std::chrono::steady_clock::now() > end_; }
+  bool keep(const FuzzCase &c) {
+    if (late()) return false;
+    FuzzVerdict v = judge_apart(c);
+    if (v.kind != FuzzVerdict::Fail || v.signature != signature_) return false;
+    best_ = c;
+    return true;
+  }
+  bool keep(const Program &p) {
+    if (!verify(p).empty()) return false;
+    FuzzCase c = best_;
+    c.program = to_string(p);
+    return keep(c);
+  }
+
+  bool drop_runs() {
+    bool changed = false;
+    for (size_t i = best_.runs.size(); i-- > 0 && best_.runs.size() > 1;) {
+      FuzzCase c = best_;
+      c.runs.erase(c.runs.begin() + static_cast<long>(i));
+      changed |= keep(c);
+    }
+    return changed;
+  }
+
+  static std::vector<std::string> lines_of(const std::string &s) {
+    std::vector<std::string> lines;
+    std::istringstream in(s);
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+  }
+  static std::string joined(const std::vector<std::string> &lines) {
+    std::string s;
+    for (const std::string &line : lines) s += line + "\n";
+    return s;
+  }
+  bool drop_directives() {
+    bool changed = false;
+    for (size_t size = 8; size > 0; size /= 2) {
+      for (size_t i = lines_of(best_.schedule).size(); i-- > 1;) {
+        std::vector<std::string> lines = lines_of(best_.schedule);
+        if (i + size > lines.size()) continue;
+        lines.erase(lines.begin() + static_cast<long>(i), lines.begin() + static_cast<long>(i + size));
+        FuzzCase c = best_;
+        c.schedule = joined(lines);
+        changed |= keep(c);
+      }
+    }
+    return changed;
+  }
+
+  bool drop_outputs() {
+    bool changed = false;
+    for (size_t i = 0; i < parse_program(best_.program).outputs.size(); i++) {
+      Program p = parse_program(best_.program);
+      if (p.outputs.size() < 2) break;
+      p.outputs.erase(p.outputs.begin() + static_cast<long>(i));
+      changed |= keep(without_unread(p));
+    }
+    return changed;
+  }
+  bool drop_definitions() {
+    bool changed = false;
+    for (size_t f = 0; f < parse_program(best_.program).funcs.size(); f++) {
+      for (size_t k = parse_program(best_.program).funcs[f].definitions.size(); k-- > 1;) {
+        Program p = parse_program(best_.program);
+        p.funcs[f].definitions.erase(p.funcs[f].definitions.begin() + static_cast<long>(k));
+        changed |= keep(without_unread(p));
+      }
+      for (size_t k = 1; k < parse_program(best_.program).funcs[f].definitions.size(); k++) {
+        Program p = parse_program(best_.program);
+        if (!p.funcs[f].definitions[k].predicate.defined()) continue;
+        p.funcs[f].definitions[k].predicate = Expr();
+        changed |= keep(without_unread(p));
+      }
+    }
+    return changed;
+  }
+
+  static Program without_unread(const Program &p) {
+    Program r;
+    r.name = p.name;
+    r.params = p.params;
+    r.outputs = p.outputs;
+    std::vector<Name> read = p.outputs;
+    for (size_t i = p.funcs.size(); i-- > 0;) {
+      bool needed = false;
+      for (Name n : read) needed |= n == p.funcs[i].name;
+      if (!needed) continue;
+      for (const Definition &d : p.funcs[i].definitions) {
+        for (Name n : called_funcs(d)) read.push_back(n);
+      }
+      r.funcs.insert(r.funcs.begin(), p.funcs[i]);
+    }
+    return r;
+  }
+
+  bool drop_params() {
+    bool changed = false;
+    for (size_t i = parse_program(best_.program).params.size(); i-- > 0;) {
+      Program p = parse_program(best_.program);
+      std::string name = p.params[i]->name;
+      p.params.erase(p.params.begin() + static_cast<long>(i));
+      std::string text = to_string(p);
+      if (contains(text, ("@" + name).c_str())) continue;
+      changed |= keep(p);
+    }
+    return changed;
+  }
+
+  // Every expression of a program: right sides, left sides, predicates.
+  static std::vector<Expr *> slots(Program &p) {
+    std::vector<Expr *> all;
+    for (Function &f : p.funcs) {
+      for (size_t k = 0; k < f.definitions.size(); k++) {
+        Definition &d = f.definitions[k];
+        for (Expr &e : d.values) all.push_back(&e);
+        if (d.predicate.defined()) all.push_back(&d.predicate);
+        if (k > 0) {
+          for (Expr &e : d.args) all.push_back(&e);
+        }
+      }
+    }
+    return all;
+  }
+
+  class Replacer final : public IRMutator {
+   public:
+    Replacer(int position, Expr by) : position_(position), by_(std::move(by)) {}
+    Expr mutate(const Expr &e) override {
+      if (count_++ == position_) return by_;
+      return IRMutator::mutate(e);
+    }
+
+   private:
+    int position_, count_ = 0;
+    Expr by_;
+  };
+  // Sub-expressions in the order that Replacer counts them.
+  class Lister final : public IRMutator {
+   public:
+    std::vector<Expr> found;
+    Expr mutate(const Expr &e) override {
+      found.push_back(e);
+      return IRMutator::mutate(e);
+    }
+  };
+  static std::vector<Expr> list(const Expr &e) {
+    Lister l;
+    l.mutate(e);
+    return l.found;
+  }
+
+  bool try_replace(size_t slot, int position, const Expr &by) {
+    Program p = parse_program(best_.program);
+    Expr *e = slots(p)[slot];
+    *e = Replacer(position, by).mutate(*e);
+    return keep(without_unread(p));
+  }
+
+  bool simplify_values() {
+    bool changed = false;
+    Program now = parse_program(best_.program);
+    size_t n = slots(now).size();
+    for (size_t slot = 0; slot < n && !late(); slot++) {
+      for (int position = 0; !late(); position++) {
+        Program p = parse_program(best_.program);
+        if (slot >= slots(p).size()) break;
+        std::vector<Expr> parts = list(*slots(p)[slot]);
+        if (position >= static_cast<int>(parts.size())) break;
+        const Expr &e = parts[static_cast<size_t>(position)];
+        std::vector<Expr> tries;
+        bool leaf = is_const(e) || e.as<Variable>();
+        if (!leaf) {
+          std::vector<Expr> inner = list(e);
+          if (!e.type().is_handle() && inner.size() > 1) tries.push_back(make_const(e.type(), 1));
+          for (size_t k = 1; k < inner.size() && tries.size() < 6; k++) {
+            if (inner[k].type() == e.type()) tries.push_back(inner[k]);
+          }
+        }
+        for (const Expr &by : tries) {
+          if (equal_text(by, e)) continue;
+          if (try_replace(slot, position, by)) {
+            changed = true;
+            position--;
+            break;
+          }
+        }
+      }
+    }
+    return changed;
+  }
+  static bool equal_text(const Expr &a, const Expr &b) { return to_string(a) == to_string(b); }
+
+  bool smaller_sizes() {
+    bool changed = false;
+    for (size_t r = 0; r < best_.runs.size(); r++) {
+      for (size_t d = 0; d < best_.runs[r].size.mins.size(); d++) {
+        FuzzCase c = best_;
+        if (c.runs[r].size.mins[d] != 0) {
+          c.runs[r].size.mins[d] = 0;
+          changed |= keep(c);
+        }
+        for (int n : {1, 2, 3, 5, 8, 16, 33}) {
+          c = best_;
+          if (n >= c.runs[r].size.extents[d]) break;
+          c.runs[r].size.extents[d] = n;
+          if (keep(c)) {
+            changed = true;
+            break;
+          }
+        }
+      }
+      FuzzCase c = best_;
+      if (c.runs[r].size.padding || c.runs[r].special_floats) {
+        c.runs[r].size.padding = 0;
+        c.runs[r].special_floats = false;
+        changed |= keep(c);
+      }
+    }
+    return changed;
+  }
+
+  FuzzCase best_;
+  std::string signature_;
+  std::chrono::steady_clock::time_point end_;
+};
+
+}  // namespace
+
+FuzzCase shrink(FuzzCase c, const std::string &signature, int seconds) {
+  return Shrinker(std::move(c), signature, seconds).run();
+}
+
+}  // namespace calotype::test

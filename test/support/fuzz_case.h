@@ -1,0 +1,43 @@
+// One failing or passing combination of program, schedule and sizes, as text; and how it is judged.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "support/run_case.h"
+
+namespace calotype::test {
+
+struct FuzzRun {
+  CaseSize size;
+  uint64_t seed = 1;
+  bool special_floats = false;
+};
+
+struct FuzzCase {
+  std::string program;   ///< ir::to_string(Program)
+  std::string schedule;
+  std::vector<FuzzRun> runs;
+};
+
+struct FuzzVerdict {
+  enum Kind { Pass, Refused, Fail } kind = Pass;
+  std::string signature;  ///< of failures: the same failure has the same one
+  std::string text;
+  int refused_runs = 0;   ///< runs refused for a reason that the schedule or program gives
+};
+
+/// Compiles and runs the case. Refusals with a code are fine, unless the schedule is plain; internal errors, values
+/// that differ and run-time errors without a reason are failures.
+FuzzVerdict judge(const FuzzCase &c);
+/// The same in a child process: crashes and hangs become verdicts.
+FuzzVerdict judge_apart(const FuzzCase &c, int seconds = 20);
+
+std::string to_text(const FuzzCase &c, const std::string &remark);
+FuzzCase parse_case(const std::string &text);
+
+/// The smallest case with the same signature that dropping directives, runs, Funcs and terms leads to.
+FuzzCase shrink(FuzzCase c, const std::string &signature, int seconds);
+
+}  // namespace calotype::test
