@@ -42,12 +42,12 @@ bool matches(const std::string &glob, const std::string &text) {
 }
 
 bool is_bound_directive(DirectiveKind k) {
-  return k == DirectiveKind::bound || k == DirectiveKind::bound_extent || k == DirectiveKind::align_bounds ||
-         k == DirectiveKind::align_extent;
+  return k == DirectiveKind::bound || k == DirectiveKind::bound_extent ||
+         k == DirectiveKind::align_bounds || k == DirectiveKind::align_extent;
 }
 
 class Applier {
- public:
+public:
   Applier(const ir::Program &p, const Target &t, bool stop_at_first)
       : p_(p), t_(t), cx_{p, t, {}, {}}, state_(initial_state(p)), stop_(stop_at_first) {}
 
@@ -67,12 +67,13 @@ class Applier {
     return std::move(state_);
   }
 
- private:
+private:
   [[noreturn]] void throw_all() {
-    std::stable_sort(mistakes_.begin(), mistakes_.end(), [](const Diagnostic &a, const Diagnostic &b) {
-      if (a.loc.file != b.loc.file || a.loc.column == 0 || b.loc.column == 0) return false;
-      return a.loc.line != b.loc.line ? a.loc.line < b.loc.line : a.loc.column < b.loc.column;
-    });
+    std::stable_sort(
+        mistakes_.begin(), mistakes_.end(), [](const Diagnostic &a, const Diagnostic &b) {
+          if (a.loc.file != b.loc.file || a.loc.column == 0 || b.loc.column == 0) return false;
+          return a.loc.line != b.loc.line ? a.loc.line < b.loc.line : a.loc.column < b.loc.column;
+        });
     throw CompileError(mistakes_);
   }
 
@@ -134,12 +135,15 @@ class Applier {
   }
   bool mentions_poisoned(const Arg &a, const std::string &stage) const {
     if (a.kind == Arg::Kind::Name && poisoned_.count(stage + ":" + a.text)) return true;
-    return std::any_of(a.items.begin(), a.items.end(), [&](const Arg &i) { return mentions_poisoned(i, stage); });
+    return std::any_of(a.items.begin(), a.items.end(),
+                       [&](const Arg &i) { return mentions_poisoned(i, stage); });
   }
   bool follows(const Diagnostic &why, const Directive &d) const {
-    if (why.code != "S0103") return false;
     const std::string stage = stage_name(d.func, d.stage);
-    return std::any_of(d.args.begin(), d.args.end(), [&](const Arg &a) { return mentions_poisoned(a, stage); });
+    if (why.code == "S0002") return failed_.count(d.func) > 0;
+    if (why.code != "S0103") return false;
+    return std::any_of(d.args.begin(), d.args.end(),
+                       [&](const Arg &a) { return mentions_poisoned(a, stage); });
   }
 
   const ir::Program &p_;
@@ -155,7 +159,7 @@ class Applier {
 // Unnamed Vars of C++ programs have reserved names ("$v3"), which depend on what else the process made. Those that
 // definitions use have canonical names in the program; those that only directives use get theirs here.
 class Renamer {
- public:
+public:
   Renamer(const ir::Program &p, const Schedule &s) : map_(p.renamed) {
     for (const auto &entry : map_) used_.insert(entry.second);
     for (const ir::Function &f : p.funcs) {
@@ -186,7 +190,7 @@ class Renamer {
     a.text = name;
   }
 
- private:
+private:
   void note(const Arg &a) {
     for (const Arg &item : a.items) note(item);
     if (a.kind == Arg::Kind::Name || a.kind == Arg::Kind::Level) used_.insert(a.text);
@@ -241,7 +245,8 @@ Schedule resolve(const ir::Program &p, const Schedule &s) {
       for (const ir::Function &f : p.funcs) {
         if (!matches(d.func, f.name)) continue;
         if (out.directives.size() >= kMaxDirectives) {
-          throw CompileError(Diagnostic("S0002", d.loc, "the schedule expands to more than 100000 directives"));
+          throw CompileError(
+              Diagnostic("S0002", d.loc, "the schedule expands to more than 100000 directives"));
         }
         expanded = true;
         Directive copy = d;

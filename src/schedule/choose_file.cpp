@@ -24,8 +24,9 @@ struct TargetName {
   bool device;
 };
 constexpr TargetName kTargets[] = {
-    {"any", 0, false},        {"x86-64", 1, false},        {"x86-64-sse41", 2, false}, {"x86-64-avx", 3, false},
-    {"x86-64-avx2", 4, false}, {"x86-64-avx512", 5, false}, {"cuda", 0, true},
+    {"any", 0, false},        {"x86-64", 1, false},      {"x86-64-sse41", 2, false},
+    {"x86-64-avx", 3, false}, {"x86-64-avx2", 4, false}, {"x86-64-avx512", 5, false},
+    {"cuda", 0, true},
 };
 
 struct FileName {
@@ -35,7 +36,9 @@ struct FileName {
   bool device = false;
 };
 
-bool is_border(const std::string &s, size_t at) { return at == s.size() || s[at] == '-' || s[at] == '@'; }
+bool is_border(const std::string &s, size_t at) {
+  return at == s.size() || s[at] == '-' || s[at] == '@';
+}
 
 bool read_target(const std::string &stem, FileName *name) {
   size_t best = 0;
@@ -65,7 +68,8 @@ bool read_rest(const std::string &rest, FileName *name) {
     const size_t end = std::min(rest.find_first_of("@-", at + 1), rest.size());
     const size_t equal = rest.find('=', at);
     if (equal == std::string::npos || equal >= end) return false;
-    name->conditions.emplace_back(rest.substr(at + 1, equal - at - 1), rest.substr(equal + 1, end - equal - 1));
+    name->conditions.emplace_back(rest.substr(at + 1, equal - at - 1),
+                                  rest.substr(equal + 1, end - equal - 1));
     at = end;
   }
   if (at < rest.size()) name->variant = rest.substr(at + 1);
@@ -73,8 +77,8 @@ bool read_rest(const std::string &rest, FileName *name) {
 }
 
 bool has_avx512(const Target &t) {
-  return t.features_any_of({Target::AVX512_Skylake, Target::AVX512_Cannonlake, Target::AVX512_Zen4, Target::AVX512_Zen5,
-                            Target::AVX512_SapphireRapids, Target::AVX10_1});
+  return t.features_any_of({Target::AVX512_Skylake, Target::AVX512_Cannonlake, Target::AVX512_Zen4,
+                            Target::AVX512_Zen5, Target::AVX512_SapphireRapids, Target::AVX10_1});
 }
 bool has_avx2(const Target &t) {
   return has_avx512(t) || t.features_all_of({Target::AVX2, Target::FMA, Target::F16C});
@@ -82,10 +86,12 @@ bool has_avx2(const Target &t) {
 
 int cuda_capability(const Target &t) {
   static const std::pair<Target::Feature, int> kCapabilities[] = {
-      {Target::CUDACapability30, 30}, {Target::CUDACapability32, 32},   {Target::CUDACapability35, 35},
-      {Target::CUDACapability50, 50}, {Target::CUDACapability61, 61},   {Target::CUDACapability70, 70},
-      {Target::CUDACapability75, 75}, {Target::CUDACapability80, 80},   {Target::CUDACapability86, 86},
-      {Target::CUDACapability90, 90}, {Target::CUDACapability100, 100},
+      {Target::CUDACapability30, 30},   {Target::CUDACapability32, 32},
+      {Target::CUDACapability35, 35},   {Target::CUDACapability50, 50},
+      {Target::CUDACapability61, 61},   {Target::CUDACapability70, 70},
+      {Target::CUDACapability75, 75},   {Target::CUDACapability80, 80},
+      {Target::CUDACapability86, 86},   {Target::CUDACapability90, 90},
+      {Target::CUDACapability100, 100},
   };
   int most = 0;
   for (const auto &c : kCapabilities) {
@@ -110,7 +116,8 @@ bool fits_target(const FileName &f, const Target &t) {
 // Empty if every condition holds.
 std::string unmet(const Parameters &conditions, const Parameters &parameters) {
   for (const auto &c : conditions) {
-    if (std::find(parameters.begin(), parameters.end(), c) == parameters.end()) return c.first + " == " + c.second;
+    if (std::find(parameters.begin(), parameters.end(), c) == parameters.end())
+      return c.first + " == " + c.second;
   }
   return {};
 }
@@ -119,13 +126,15 @@ std::vector<std::string> schedule_files(const std::string &folder) {
   std::vector<std::string> files;
   DIR *dir = opendir(folder.c_str());
   if (!dir) {
-    throw CompileError(Diagnostic("S0005", SrcLoc{intern_path(folder), 0, 0, 0}, "folder " + folder + " cannot be read")
+    throw CompileError(Diagnostic("S0005", SrcLoc{intern_path(folder), 0, 0, 0},
+                                  "folder " + folder + " cannot be read")
                            .because(std::strerror(errno)));
   }
   const std::string ending = ".sched";
   while (const dirent *entry = readdir(dir)) {
     const std::string file = entry->d_name;
-    if (file.size() > ending.size() && file.compare(file.size() - ending.size(), ending.size(), ending) == 0) {
+    if (file.size() > ending.size() &&
+        file.compare(file.size() - ending.size(), ending.size(), ending) == 0) {
       files.push_back(file);
     }
   }
@@ -135,8 +144,9 @@ std::vector<std::string> schedule_files(const std::string &folder) {
 }
 
 class Chooser {
- public:
-  Chooser(const std::string &folder, const Target &target, const std::string &variant, const Parameters &parameters)
+public:
+  Chooser(const std::string &folder, const Target &target, const std::string &variant,
+          const Parameters &parameters)
       : folder_(folder), target_(target), variant_(variant), parameters_(parameters) {}
 
   std::string run() {
@@ -145,28 +155,33 @@ class Chooser {
     return best_;
   }
 
- private:
+private:
   void consider(const std::string &file) {
     FileName name;
     name.file = file;
     const std::string stem = file.substr(0, file.size() - 6);
     if (!read_target(stem, &name)) return reject(file, "its name starts with no known target");
-    if (!read_rest(stem.substr(name.target.size()), &name)) return reject(file, "its name is not understood");
+    if (!read_rest(stem.substr(name.target.size()), &name))
+      return reject(file, "its name is not understood");
     if (name.variant != variant_) {
-      return reject(file, name.variant.empty() ? "it is no variant" : "it is the variant " + name.variant);
+      return reject(
+          file, name.variant.empty() ? "it is no variant" : "it is the variant " + name.variant);
     }
-    if (!fits_target(name, target_)) return reject(file, "the target has not all features of " + name.target);
+    if (!fits_target(name, target_))
+      return reject(file, "the target has not all features of " + name.target);
     const std::string path = folder_ + "/" + file;
     const Schedule head = parse_schedule_head(read_schedule_text(path), path);
     if (!head.target.empty() && head.target != name.target) {
-      throw CompileError(Diagnostic("S0003", SrcLoc{intern_path(path), 0, 0, 0},
-                                    "the line `target " + head.target + "` does not fit the file's name")
-                             .because("the name says " + name.target)
-                             .fix("make them equal"));
+      throw CompileError(
+          Diagnostic("S0003", SrcLoc{intern_path(path), 0, 0, 0},
+                     "the line `target " + head.target + "` does not fit the file's name")
+              .because("the name says " + name.target)
+              .fix("make them equal"));
     }
     Parameters conditions = head.when;
     for (const auto &c : name.conditions) {
-      if (std::find(conditions.begin(), conditions.end(), c) == conditions.end()) conditions.push_back(c);
+      if (std::find(conditions.begin(), conditions.end(), c) == conditions.end())
+        conditions.push_back(c);
     }
     const std::string missing = unmet(conditions, parameters_);
     if (!missing.empty()) return reject(file, "it is for " + missing);
@@ -176,11 +191,14 @@ class Chooser {
     best_rank_ = rank;
   }
 
-  void reject(const std::string &file, const std::string &why) { rejected_.push_back(file + ": " + why); }
+  void reject(const std::string &file, const std::string &why) {
+    rejected_.push_back(file + ": " + why);
+  }
 
   [[noreturn]] void none() {
     Diagnostic d("S0004", SrcLoc{intern_path(folder_), 0, 0, 0},
-                 "no schedule for " + target_.to_string() + (variant_.empty() ? "" : ", variant " + variant_) + " in " + folder_);
+                 "no schedule for " + target_.to_string() +
+                     (variant_.empty() ? "" : ", variant " + variant_) + " in " + folder_);
     if (rejected_.empty()) d.why.push_back({"the folder holds no .sched file", {}});
     for (size_t i = 0; i < rejected_.size() && i < 20; i++) d.why.push_back({rejected_[i], {}});
     d.help.push_back("add any.sched, which fits every target, or name a file");
@@ -198,8 +216,8 @@ class Chooser {
 
 }  // namespace
 
-std::string choose_schedule_file(const std::string &folder, const Target &target, const std::string &variant,
-                                 const Parameters &parameters) {
+std::string choose_schedule_file(const std::string &folder, const Target &target,
+                                 const std::string &variant, const Parameters &parameters) {
   return Chooser(folder, target, variant, parameters).run();
 }
 

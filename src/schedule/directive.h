@@ -41,43 +41,47 @@ CALO_EXPORT const char *tail_name(TailStrategy t);
 struct CALO_EXPORT Arg {
   enum class Kind { Name, Expr, Enum, List, Level, String };
   Kind kind = Kind::Name;
-  std::string text;         ///< Name: a loop or dimension ("x", "r.x", "_0"); Enum: "GuardWithIf"; String
-  Expr expr;                ///< Expr: a scalar expression (factors, bounds)
-  std::vector<Arg> items;   ///< List: {a, b}
-  std::string key;          ///< key=value options, {key: value} in lists; empty for positional arguments
+  std::string text;  ///< Name: a loop or dimension ("x", "r.x", "_0"); Enum: "GuardWithIf"; String
+  Expr expr;         ///< Expr: a scalar expression (factors, bounds)
+  std::vector<Arg> items;  ///< List: {a, b}
+  std::string key;  ///< key=value options, {key: value} in lists; empty for positional arguments
   // Level: the loop `text` of a Func
-  std::string func;         ///< canonical Func name; from C++ empty until resolved, then found by func_id
+  std::string func;  ///< canonical Func name; from C++ empty until resolved, then found by func_id
   uint64_t func_id = 0;
-  int stage = -1;           ///< -1: whichever stage has that loop
-  SrcLoc loc;
+  int stage = -1;   ///< -1: whichever stage has that loop
+  SrcLoc func_loc;  ///< Level: the Func's name in a file
+  SrcLoc loc;       ///< the argument; of a Level, its loop
 
   static Arg name(std::string text, SrcLoc loc = {});
   static Arg value(Expr e, SrcLoc loc = {});
   static Arg enumerator(std::string text, SrcLoc loc = {});
   static Arg list(std::vector<Arg> items, SrcLoc loc = {});
-  static Arg level(uint64_t func_id, std::string func, int stage, std::string loop, SrcLoc loc = {});
+  static Arg level(uint64_t func_id, std::string func, int stage, std::string loop,
+                   SrcLoc loc = {});
 };
 
 /// `func.update(stage).kind(args)`.
 struct Directive {
   DirectiveKind kind;
-  std::string func;      ///< canonical name or glob; from C++ empty until resolved, then found by func_id
+  std::string
+      func;  ///< canonical name or glob; from C++ empty until resolved, then found by func_id
   uint64_t func_id = 0;
-  int stage = 0;         ///< 0: the pure definition; i + 1: update(i)
+  int stage = 0;  ///< 0: the pure definition; i + 1: update(i)
   std::vector<Arg> args;
-  SrcLoc loc;            ///< the directive's name in a file, the call in C++
-  SrcLoc func_loc;       ///< the Func's name in a file
-  uint64_t sequence = 0; ///< C++ calls: order of the calls in this process
+  SrcLoc loc;             ///< the directive's name in a file, the call in C++
+  SrcLoc func_loc;        ///< the Func's name in a file
+  uint64_t sequence = 0;  ///< C++ calls: order of the calls in this process
 };
 
 /// A list of directives with its head.
 struct Schedule {
-  std::string origin;    ///< file path, or empty for the one written in C++
-  std::string pipeline;  ///< `pipeline` line: must equal the program's name if not empty
-  std::string target;    ///< `target` line, only selects
+  std::string origin;          ///< file path, or empty for the one written in C++
+  std::string pipeline;        ///< `pipeline` line: must equal the program's name if not empty
+  std::string target;          ///< `target` line, only selects
   bool base_embedded = false;  ///< `base embedded`: the C++ schedule stays and this one is appended
   std::vector<std::pair<std::string, Expr>> lets;
-  std::vector<std::pair<std::string, std::string>> when;  ///< `when type == bf16`: generator parameters
+  std::vector<std::pair<std::string, std::string>>
+      when;  ///< `when type == bf16`: generator parameters
   std::vector<Directive> directives;
 };
 

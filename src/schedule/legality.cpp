@@ -6,7 +6,8 @@
 
 namespace calotype::schedule {
 
-Reason check_directive(const ir::Program &p, const ScheduleState &state, const Directive &d, const Target &t) {
+Reason check_directive(const ir::Program &p, const ScheduleState &state, const Directive &d,
+                       const Target &t) {
   const ir::Function *f = p.find(d.func);
   if (!f) return no(no_such_func(d.func, p, d.func_loc.defined() ? d.func_loc : d.loc));
   ReplayContext cx{p, t, {}, {}};

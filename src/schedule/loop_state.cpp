@@ -120,7 +120,8 @@ int find_loop(const ir::Function &f, const std::vector<Loop> &loops, const std::
   return found;
 }
 
-std::unordered_map<ir::Name, int64_t> constant_extents(const ir::Function &f, const FuncState &s, int stage) {
+std::unordered_map<ir::Name, int64_t> constant_extents(const ir::Function &f, const FuncState &s,
+                                                       int stage) {
   Extents known;
   for (const Bound &b : s.bounds) {
     if (const int64_t *e = constant(b.extent)) known[b.var] = *e;
@@ -138,7 +139,8 @@ std::unordered_map<ir::Name, int64_t> constant_extents(const ir::Function &f, co
   return known;
 }
 
-std::unordered_map<ir::Name, std::vector<ir::Name>> root_vars(const ir::Function &f, const StageState &s, int stage) {
+std::unordered_map<ir::Name, std::vector<ir::Name>> root_vars(const ir::Function &f,
+                                                              const StageState &s, int stage) {
   std::unordered_map<ir::Name, std::vector<ir::Name>> roots;
   for (const Loop &loop : initial_loops(f, stage)) roots[loop.var] = {loop.var};
   const auto take = [&](ir::Name var) {

@@ -32,7 +32,7 @@ struct Relation {
   ir::Name old, outer, inner;
   Expr factor;                             ///< int32; at least 1 (max(..., 1) unless constant)
   TailStrategy tail = TailStrategy::Auto;  ///< resolved: never a value that legality refuses
-  bool exact = false;                      ///< reductions: iterations beyond the edge must never run
+  bool exact = false;  ///< reductions: iterations beyond the edge must never run
   SrcLoc loc;
 };
 
@@ -44,9 +44,9 @@ struct StageState {
 /// Where a Func is computed or stored.
 struct Level {
   enum class Kind { Inlined, Root, At } kind = Kind::Inlined;
-  ir::Name func;    ///< At: the consumer
-  int stage = -1;   ///< At: its stage; -1: every stage that has the loop and needs the producer
-  ir::Name var;     ///< At: a loop of that stage
+  ir::Name func;   ///< At: the consumer
+  int stage = -1;  ///< At: its stage; -1: every stage that has the loop and needs the producer
+  ir::Name var;    ///< At: a loop of that stage
   SrcLoc loc;
   bool is_root() const { return kind == Kind::Root; }
   bool is_inlined() const { return kind == Kind::Inlined; }
@@ -55,21 +55,24 @@ struct Level {
 /// What bound, bound_extent, align_bounds, align_extent said of one dimension.
 struct Bound {
   ir::Name var;
-  Expr min, extent;          ///< undefined where not given
-  Expr modulus, remainder;   ///< range widened so that min % modulus == remainder and extent % modulus == 0
+  Expr min, extent;  ///< undefined where not given
+  Expr modulus,
+      remainder;  ///< range widened so that min % modulus == remainder and extent % modulus == 0
   bool align_extent_only = false;
   SrcLoc loc;
 };
 
 struct FuncState {
   std::vector<StageState> stages;
-  Level compute, store;   ///< Inlined Funcs with updates are computed at their readers' innermost loop
+  Level compute,
+      store;  ///< Inlined Funcs with updates are computed at their readers' innermost loop
   std::vector<ir::Name> storage_order;  ///< innermost first; all dimensions
   std::vector<Bound> bounds;
   ir::MemoryType memory = ir::MemoryType::Auto;
   SrcLoc storage_loc;
-  SrcLoc loops_loc;     ///< the first directive on loops; undefined: none
-  bool touched = false; ///< some directive was about loops, bounds or storage order: the Func must not stay inlined
+  SrcLoc loops_loc;  ///< the first directive on loops; undefined: none
+  bool touched =
+      false;  ///< some directive was about loops, bounds or storage order: the Func must not stay inlined
 };
 
 struct ScheduleState {
@@ -84,11 +87,14 @@ CALO_EXPORT std::vector<Loop> initial_loops(const ir::Function &f, int stage);
 
 /// The index in `loops` that `text` means: a loop's name, an RVar's last part ("x" for "r.x") where that is unambiguous,
 /// or "_k" for the Func's dimension k. -1: none; -2: ambiguous.
-CALO_EXPORT int find_loop(const ir::Function &f, const std::vector<Loop> &loops, const std::string &text);
+CALO_EXPORT int find_loop(const ir::Function &f, const std::vector<Loop> &loops,
+                          const std::string &text);
 /// Extents of the stage's live loops that are constant: split factors, bounds, constant RDoms and what derives from them.
-CALO_EXPORT std::unordered_map<ir::Name, int64_t> constant_extents(const ir::Function &f, const FuncState &s, int stage);
+CALO_EXPORT std::unordered_map<ir::Name, int64_t> constant_extents(const ir::Function &f,
+                                                                   const FuncState &s, int stage);
 /// Which of the definition's variables each live loop derives from.
-CALO_EXPORT std::unordered_map<ir::Name, std::vector<ir::Name>> root_vars(const ir::Function &f, const StageState &s,
+CALO_EXPORT std::unordered_map<ir::Name, std::vector<ir::Name>> root_vars(const ir::Function &f,
+                                                                          const StageState &s,
                                                                           int stage);
 /// "yo, xo, yi, xi": outermost first.
 CALO_EXPORT std::string loop_list(const StageState &s);

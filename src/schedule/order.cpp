@@ -75,14 +75,17 @@ std::string short_text(const Expr &e) {
 
 std::string read_text(const ir::Call *call) {
   std::string text = call->name + "(";
-  for (size_t i = 0; i < call->args.size(); i++) text += (i ? ", " : "") + short_text(call->args[i]);
+  for (size_t i = 0; i < call->args.size(); i++)
+    text += (i ? ", " : "") + short_text(call->args[i]);
   return text + ")";
 }
 
 // Empty if `v` keeps iterations apart, else why not.
-std::string why_dependent(ir::Name v, const ir::Definition &d, const std::vector<const ir::Call *> &reads,
+std::string why_dependent(ir::Name v, const ir::Definition &d,
+                          const std::vector<const ir::Call *> &reads,
                           const std::unordered_set<ir::Name> &varying) {
-  std::string because = v + " is no index of the element written: different iterations write the same one";
+  std::string because =
+      v + " is no index of the element written: different iterations write the same one";
   for (size_t i = 0; i < d.args.size(); i++) {
     if (!is_shifted_var(d.args[i], v, varying)) continue;
     const ir::Call *other = nullptr;
@@ -90,7 +93,8 @@ std::string why_dependent(ir::Name v, const ir::Definition &d, const std::vector
       if (!other && !ir::equal(read->args[i], d.args[i])) other = read;
     }
     if (!other) return {};
-    because = "the update reads " + read_text(other) + ", which another iteration of " + v + " may write";
+    because =
+        "the update reads " + read_text(other) + ", which another iteration of " + v + " may write";
   }
   return because;
 }
@@ -115,7 +119,8 @@ bool accumulation(const Expr &value, Expr *a, Expr *b, bool *only_left) {
     *only_left = true;
     return take(op);
   }
-  for (ir::Intrinsic kind : {ir::Intrinsic::bitwise_and, ir::Intrinsic::bitwise_or, ir::Intrinsic::bitwise_xor}) {
+  for (ir::Intrinsic kind :
+       {ir::Intrinsic::bitwise_and, ir::Intrinsic::bitwise_or, ir::Intrinsic::bitwise_xor}) {
     if (const ir::Call *call = ir::as_intrinsic(value, kind)) {
       *a = call->args[0];
       *b = call->args[1];
@@ -145,7 +150,8 @@ std::string why_ordered(const ir::Function &f, const ir::Definition &d, int inde
     return shown + ", which is no plain sum, product, min, max, and, or";
   }
   if (!is_exact_type(value.type())) {
-    return shown + " in " + to_string(value.type()) + ": the order of a floating-point reduction is part of its value";
+    return shown + " in " + to_string(value.type()) +
+           ": the order of a floating-point reduction is part of its value";
   }
   const bool left = is_own_element(a, f, d, index) && !has_self_read(b, f.name);
   const bool right = !only_left && is_own_element(b, f, d, index) && !has_self_read(a, f.name);

@@ -31,10 +31,10 @@ CALO_EXPORT OrderFacts order_facts(const ir::Function &f, int stage);
 
 /// Facts of the stages asked for, computed once.
 class OrderCache {
- public:
+public:
   const OrderFacts &of(const ir::Function &f, int stage);
 
- private:
+private:
   std::unordered_map<ir::Name, std::vector<std::unique_ptr<OrderFacts>>> facts_;
 };
 

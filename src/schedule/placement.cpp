@@ -24,7 +24,9 @@ using ir::ForType;
 // A place in the loops of one stage: in the body of loop `loop`; -1: inside all of them.
 struct Site {
   int func, stage, loop;
-  bool operator<(const Site &o) const { return std::tie(func, stage, loop) < std::tie(o.func, o.stage, o.loop); }
+  bool operator<(const Site &o) const {
+    return std::tie(func, stage, loop) < std::tie(o.func, o.stage, o.loop);
+  }
 };
 
 // A loop that climbing looks for, and the stages in which it was met.
@@ -37,28 +39,30 @@ struct Goal {
 struct FuncInfo {
   const ir::Function *f = nullptr;
   const FuncState *s = nullptr;
-  bool substituted = false;         ///< inlined and pure: it vanishes
-  std::vector<Site> readers;        ///< stages that read it, after substitution (none if it vanishes); loop == -1
-  std::vector<Site> direct;         ///< stages that read it before substitution
-  std::vector<Site> sites;          ///< empty: at root
-  bool misplaced = false;           ///< its level was refused: nothing follows from it
-  bool inside_vector = false;       ///< runs in a vectorised loop
+  bool substituted = false;  ///< inlined and pure: it vanishes
+  std::vector<Site>
+      readers;  ///< stages that read it, after substitution (none if it vanishes); loop == -1
+  std::vector<Site> direct;    ///< stages that read it before substitution
+  std::vector<Site> sites;     ///< empty: at root
+  bool misplaced = false;      ///< its level was refused: nothing follows from it
+  bool inside_vector = false;  ///< runs in a vectorised loop
 };
 
 class Placement {
- public:
+public:
   Placement(const ir::Program &p, const ScheduleState &state) : p_(p), state_(state) {}
 
   std::vector<PlacementFault> run() {
     collect();
     for (size_t i = info_.size(); i-- > 0;) judge(static_cast<int>(i));
-    std::stable_sort(faults_.begin(), faults_.end(), [&](const PlacementFault &a, const PlacementFault &b) {
-      return index_.at(a.func) < index_.at(b.func);
-    });
+    std::stable_sort(faults_.begin(), faults_.end(),
+                     [&](const PlacementFault &a, const PlacementFault &b) {
+                       return index_.at(a.func) < index_.at(b.func);
+                     });
     return std::move(faults_);
   }
 
- private:
+private:
   // ---- who reads whom ----------------------------------------------------------------------------
   static std::vector<ir::Name> calls_of(const ir::Function &f, const ir::Definition &d) {
     std::set<ir::Name> names;
@@ -66,7 +70,8 @@ class Placement {
       if (!e.defined()) return;
       ir::for_each_expr(e, [&](const Expr &x) {
         const auto *call = x.as<ir::Call>();
-        if (call && call->call_type == ir::CallType::Halide && call->name != f.name) names.insert(call->name);
+        if (call && call->call_type == ir::CallType::Halide && call->name != f.name)
+          names.insert(call->name);
       });
     };
     for (const Expr &e : d.args) walk(e);
@@ -81,7 +86,8 @@ class Placement {
       FuncInfo &info = info_[i];
       info.f = &p_.funcs[i];
       info.s = &state_.of(info.f->name);
-      info.substituted = info.s->compute.is_inlined() && !info.f->has_updates() && !p_.is_output(info.f->name);
+      info.substituted =
+          info.s->compute.is_inlined() && !info.f->has_updates() && !p_.is_output(info.f->name);
       index_[info.f->name] = static_cast<int>(i);
     }
     // Producers come first, so what a substituted Func reads is known when its readers ask.
@@ -110,7 +116,9 @@ class Placement {
   }
 
   // ---- climbing ----------------------------------------------------------------------------------
-  const std::vector<Loop> &loops_of(int func, int stage) const { return info_[func].s->stages[stage].loops; }
+  const std::vector<Loop> &loops_of(int func, int stage) const {
+    return info_[func].s->stages[stage].loops;
+  }
   int loop_index(int func, int stage, const std::string &var) const {
     return find_loop(*info_[func].f, loops_of(func, stage), var);
   }
@@ -132,7 +140,8 @@ class Placement {
     return memo[from] = all;
   }
 
-  bool all_readers_inside(const FuncInfo &info, const Goal &goal, const Site **outside = nullptr) const {
+  bool all_readers_inside(const FuncInfo &info, const Goal &goal,
+                          const Site **outside = nullptr) const {
     std::map<Site, bool> memo;
     for (const Site &reader : info.readers) {
       if (inside(reader, goal, memo)) continue;
@@ -143,8 +152,7 @@ class Placement {
   }
 
   // Calls visit(func, stage, loop index) for the loops around `from`, innermost first, until it returns false.
-  template <typename F>
-  bool climb(const Site &from, std::set<Site> &seen, const F &visit) const {
+  template <typename F> bool climb(const Site &from, std::set<Site> &seen, const F &visit) const {
     if (!seen.insert(from).second) return true;
     const auto &loops = loops_of(from.func, from.stage);
     for (size_t i = from.loop < 0 ? 0 : from.loop; i < loops.size(); i++) {
@@ -158,7 +166,9 @@ class Placement {
 
   // ---- messages ----------------------------------------------------------------------------------
   std::string name_of(int func) const { return info_[func].f->name; }
-  std::string full_loop(int func, int stage, int loop) const { return name_of(func) + "." + loops_of(func, stage)[loop].var; }
+  std::string full_loop(int func, int stage, int loop) const {
+    return name_of(func) + "." + loops_of(func, stage)[loop].var;
+  }
   std::string level_text(const Level &l) const {
     if (l.is_root()) return "root";
     if (l.is_inlined()) return "its readers";
@@ -218,7 +228,9 @@ class Placement {
     return text;
   }
 
-  void fault(int func, ir::Name consumer, Diagnostic d) { faults_.push_back({info_[func].f->name, consumer, std::move(d)}); }
+  void fault(int func, ir::Name consumer, Diagnostic d) {
+    faults_.push_back({info_[func].f->name, consumer, std::move(d)});
+  }
 
   // ---- one Func ----------------------------------------------------------------------------------
   void judge(int i) {
@@ -227,7 +239,8 @@ class Placement {
     if (info.s->compute.kind == Level::Kind::At) {
       judge_compute_at(i);
     } else if (info.s->compute.is_inlined()) {
-      for (const Site &r : info.readers) info.sites.push_back({r.func, r.stage, loops_of(r.func, r.stage).empty() ? -1 : 0});
+      for (const Site &r : info.readers)
+        info.sites.push_back({r.func, r.stage, loops_of(r.func, r.stage).empty() ? -1 : 0});
     }
     for (const Site &site : info.sites) {
       info.inside_vector |= vector_around(site);
@@ -264,13 +277,16 @@ class Placement {
     const std::string name = info.f->name;
     if (!s.store.is_inlined()) {
       Diagnostic d("S0115", s.store.loc, name + " has a storage level but is computed inline");
-      d.why.push_back({"compute_root or compute_at is missing: an inlined Func has no storage", {}});
+      d.why.push_back(
+          {"compute_root or compute_at is missing: an inlined Func has no storage", {}});
       d.help.push_back("add " + name + "." + help_for(info).substr(4));
       return fault(i, {}, std::move(d));
     }
     SrcLoc loc = s.loops_loc.defined() ? s.loops_loc : s.storage_loc;
     if (!loc.defined() && !s.bounds.empty()) loc = s.bounds[0].loc;
-    Diagnostic d("S0108", loc, "a directive on the loops or storage of " + name + ", which is inlined and has none");
+    Diagnostic d(
+        "S0108", loc,
+        "a directive on the loops or storage of " + name + ", which is inlined and has none");
     d.why.push_back({name + " is substituted where it is read", info.f->loc});
     d.help.push_back("compute it somewhere: " + help_for(info).substr(4));
     fault(i, {}, std::move(d));
@@ -301,12 +317,16 @@ class Placement {
     }
     const int h = it->second;
     if (h == i) {
-      refuse_level(i, l, Diagnostic("S0104", l.loc, what).because("that is a loop of " + info.f->name + " itself"));
+      refuse_level(i, l,
+                   Diagnostic("S0104", l.loc, what)
+                       .because("that is a loop of " + info.f->name + " itself"));
       return -1;
     }
     if (info_[h].substituted) {
-      refuse_level(i, l, Diagnostic("S0104", l.loc, what).because(
-                             l.func + " is inlined: it has no loops, its readers compute it", info_[h].f->loc));
+      refuse_level(i, l,
+                   Diagnostic("S0104", l.loc, what)
+                       .because(l.func + " is inlined: it has no loops, its readers compute it",
+                                info_[h].f->loc));
       return -1;
     }
     bool known = false;
@@ -315,8 +335,8 @@ class Placement {
     }
     if (known) return h;
     const int stage = l.stage < 0 ? 0 : l.stage;
-    Diagnostic d = no_such_loop(verb == std::string("stored") ? "store_at" : "compute_at", l.loc, l.var,
-                                stage_name(l.func, stage), info_[h].s->stages[stage], false);
+    Diagnostic d = no_such_loop(verb == std::string("stored") ? "store_at" : "compute_at", l.loc,
+                                l.var, stage_name(l.func, stage), info_[h].s->stages[stage], false);
     info_[i].misplaced = true;
     if (d.help.empty()) d.help.push_back(help_for(info));
     fault(i, l.func, std::move(d));
@@ -352,8 +372,8 @@ class Placement {
     Diagnostic d("S0104", l.loc, info.f->name + " cannot be computed at " + level_text(l));
     const std::string reader = stage_name(name_of(outside.func), outside.stage);
     const bool alone = info.readers.size() == 1;
-    d.why.push_back({reader + (alone ? " reads " : " also reads ") + info.f->name + ", and it runs outside the loop " +
-                         level_text(l),
+    d.why.push_back({reader + (alone ? " reads " : " also reads ") + info.f->name +
+                         ", and it runs outside the loop " + level_text(l),
                      {}});
     d.why.push_back({readers_text(info), {}});
     int stage = l.stage;
@@ -378,7 +398,9 @@ class Placement {
       if (loops[k].kind == ForType::Vectorized) vector = &loops[k];
     }
     if (vector) {
-      d.why.push_back({"loop " + l.func + "." + vector->var + " is vectorised: its iterations run as one", vector->loc});
+      d.why.push_back(
+          {"loop " + l.func + "." + vector->var + " is vectorised: its iterations run as one",
+           vector->loc});
     } else {
       d.why.push_back({l.func + " runs inside a vectorised loop of its reader", {}});
     }
@@ -393,7 +415,9 @@ class Placement {
     if (store.is_inlined() || (store.is_root() && compute.is_root())) return;
     const std::string name = info.f->name;
     if (compute.is_inlined()) {
-      Diagnostic d("S0115", store.loc, name + " is stored at " + level_text(store) + " but no computation level was given");
+      Diagnostic d(
+          "S0115", store.loc,
+          name + " is stored at " + level_text(store) + " but no computation level was given");
       d.why.push_back({"compute_root or compute_at is missing", {}});
       d.help.push_back("add " + name + "." + help_for(info).substr(4));
       return fault(i, store.func, std::move(d));
@@ -416,14 +440,17 @@ class Placement {
   void refuse_store(int i) {
     const FuncInfo &info = info_[i];
     const Level &store = info.s->store, &compute = info.s->compute;
-    Diagnostic d("S0115", store.loc, info.f->name + " is stored at " + level_text(store) + " but computed at " +
-                                         level_text(compute));
-    d.why.push_back({"the storage level must be the computation level or a loop around it", compute.loc});
+    Diagnostic d("S0115", store.loc,
+                 info.f->name + " is stored at " + level_text(store) + " but computed at " +
+                     level_text(compute));
+    d.why.push_back(
+        {"the storage level must be the computation level or a loop around it", compute.loc});
     for (const Site &site : info.sites) {
       d.why.push_back({"loops: " + loops_around(site.func, site.stage), {}});
       break;
     }
-    d.help.push_back("store it further out, or leave the storage level away: it is then the computation level");
+    d.help.push_back(
+        "store it further out, or leave the storage level away: it is then the computation level");
     fault(i, store.func, std::move(d));
   }
 
@@ -441,10 +468,12 @@ class Placement {
     });
     if (passed) return true;
     const FuncInfo &info = info_[i];
-    Diagnostic d("S0107", info.s->store.loc, info.f->name + " is stored at " + level_text(info.s->store) +
-                                                 " and computed at " + level_text(info.s->compute) +
-                                                 ", with the parallel loop " + where + " between");
-    d.why.push_back({"iterations of " + where + " run at once and would write the same storage", parallel->loc});
+    Diagnostic d("S0107", info.s->store.loc,
+                 info.f->name + " is stored at " + level_text(info.s->store) + " and computed at " +
+                     level_text(info.s->compute) + ", with the parallel loop " + where +
+                     " between");
+    d.why.push_back({"iterations of " + where + " run at once and would write the same storage",
+                     parallel->loc});
     d.why.push_back({"loops: " + loops_around(site.func, site.stage), {}});
     d.help.push_back("store it inside the parallel loop: " + inside_parallel(site, where));
     fault(i, info.s->store.func, std::move(d));
@@ -497,9 +526,14 @@ class Placement {
       const bool vector = l.kind == ForType::Vectorized, parallel = l.kind == ForType::Parallel;
       if ((vector || parallel) && (outer || info.inside_vector)) {
         const std::string word = vector ? "vectorised" : "parallel";
-        Diagnostic d("S0112", l.loc, word + " loop " + l.var + " of " + name + " lies inside a vectorised loop");
-        if (outer) d.why.push_back({"loop " + outer->var + " is vectorised too: one stage has one vector loop", outer->loc});
-        if (!outer) d.why.push_back({name + " is computed inside a vectorised loop of its reader", {}});
+        Diagnostic d("S0112", l.loc,
+                     word + " loop " + l.var + " of " + name + " lies inside a vectorised loop");
+        if (outer)
+          d.why.push_back(
+              {"loop " + outer->var + " is vectorised too: one stage has one vector loop",
+               outer->loc});
+        if (!outer)
+          d.why.push_back({name + " is computed inside a vectorised loop of its reader", {}});
         d.help.push_back("unroll one of them, or leave it serial");
         fault(i, {}, std::move(d));
         return false;
@@ -524,14 +558,19 @@ class Placement {
         continue;
       }
       const int64_t most = vector ? kMaxLanes : kMaxUnrolled;
-      if (!vector) copies = std::min<int64_t>(copies, kMaxUnrolled) * std::min<int64_t>(it->second, kMaxUnrolled + 1);
+      if (!vector)
+        copies = std::min<int64_t>(copies, kMaxUnrolled) *
+                 std::min<int64_t>(it->second, kMaxUnrolled + 1);
       if (it->second > most || copies > kMaxUnrolled) {
-        Diagnostic d("S0112", l.loc, "loop " + l.var + " of " + stage_name(info.f->name, stage) + " is too long to be " +
-                                         (vector ? "vectorised" : "unrolled"));
-        d.why.push_back({"its extent is " + std::to_string(it->second) + "; at most " + std::to_string(most) +
-                             (vector ? " lanes" : " copies of a stage") + " are made",
+        Diagnostic d("S0112", l.loc,
+                     "loop " + l.var + " of " + stage_name(info.f->name, stage) +
+                         " is too long to be " + (vector ? "vectorised" : "unrolled"));
+        d.why.push_back({"its extent is " + std::to_string(it->second) + "; at most " +
+                             std::to_string(most) + (vector ? " lanes" : " copies of a stage") +
+                             " are made",
                          {}});
-        d.help.push_back(std::string("use ") + (vector ? "vectorize" : "unroll") + "(" + l.var + ", n)");
+        d.help.push_back(std::string("use ") + (vector ? "vectorize" : "unroll") + "(" + l.var +
+                         ", n)");
         return fault(i, {}, std::move(d));
       }
     }
@@ -541,15 +580,18 @@ class Placement {
     const FuncInfo &info = info_[i];
     const bool vector = l.kind == ForType::Vectorized;
     const std::string word = vector ? "vectorize" : "unroll";
-    Diagnostic d("S0112", l.loc, "loop " + l.var + " of " + stage_name(info.f->name, stage) + " cannot be " +
-                                     (vector ? "vectorised" : "unrolled") + ": its extent is not constant");
+    Diagnostic d("S0112", l.loc,
+                 "loop " + l.var + " of " + stage_name(info.f->name, stage) + " cannot be " +
+                     (vector ? "vectorised" : "unrolled") + ": its extent is not constant");
     std::string help = "use " + word + "(" + l.var + ", n)";
     const auto roots = root_vars(*info.f, info.s->stages[stage], stage).at(l.var);
     const auto &args = info.f->args;
     if (roots.size() == 1 && std::find(args.begin(), args.end(), roots[0]) != args.end()) {
       help += ", or promise its extent: bound_extent(" + roots[0] + ", n)";
     }
-    d.why.push_back({l.reduction ? "its RDom's extent is known when the pipeline runs" : "the caller decides the size of an output", {}});
+    d.why.push_back({l.reduction ? "its RDom's extent is known when the pipeline runs"
+                                 : "the caller decides the size of an output",
+                     {}});
     d.help.push_back(std::move(help));
     fault(i, {}, std::move(d));
   }
@@ -567,9 +609,11 @@ std::vector<PlacementFault> placement_faults(const ir::Program &p, const Schedul
   return Placement(p, state).run();
 }
 
-std::vector<Diagnostic> check_placement(const ir::Program &p, const ScheduleState &state, const Target &) {
+std::vector<Diagnostic> check_placement(const ir::Program &p, const ScheduleState &state,
+                                        const Target &) {
   std::vector<Diagnostic> all;
-  for (PlacementFault &fault : placement_faults(p, state)) all.push_back(std::move(fault.diagnostic));
+  for (PlacementFault &fault : placement_faults(p, state))
+    all.push_back(std::move(fault.diagnostic));
   return all;
 }
 

@@ -16,18 +16,22 @@ namespace {
 
 const std::set<std::string> &reserved_words() {
   static const auto *words = new std::set<std::string>{
-      "auto",   "bool",  "break",   "case",     "char",  "class",  "const",  "default", "delete", "do",     "double",
-      "else",   "enum",  "extern",  "false",    "float", "for",    "goto",   "if",      "inline", "int",    "long",
-      "new",    "or",    "and",     "not",      "xor",   "private", "public", "register", "return", "short", "signed",
-      "sizeof", "static", "struct", "switch",   "this",  "throw",  "true",   "try",     "typedef", "union", "unsigned",
-      "using",  "void",  "volatile", "while",   "template", "typename", "namespace", "operator", "friend", "export"};
+      "auto",     "bool",     "break",     "case",     "char",   "class",    "const",    "default",
+      "delete",   "do",       "double",    "else",     "enum",   "extern",   "false",    "float",
+      "for",      "goto",     "if",        "inline",   "int",    "long",     "new",      "or",
+      "and",      "not",      "xor",       "private",  "public", "register", "return",   "short",
+      "signed",   "sizeof",   "static",    "struct",   "switch", "this",     "throw",    "true",
+      "try",      "typedef",  "union",     "unsigned", "using",  "void",     "volatile", "while",
+      "template", "typename", "namespace", "operator", "friend", "export"};
   return *words;
 }
 
 class CppPrinter {
- public:
+public:
   CppPrinter(const Schedule &s, const ir::Program &p) : s_(resolve(p, s)), p_(p) {
-    for (const Directive &d : s_.directives) {
+    for (const auto &entry : p.renamed) unnamed_.insert(entry.second);
+    for (Directive &d : s_.directives) {
+      for (Arg &a : d.args) name_positions(a, a.kind == Arg::Kind::Level ? a.func : d.func);
       for (const Arg &a : d.args) collect_names(a);
     }
     for (const Directive &d : s_.directives) learn_reductions(d);
@@ -43,7 +47,8 @@ class CppPrinter {
     for (const Directive &d : s_.directives) {
       if (!last || last->func != d.func || last->stage != d.stage) {
         if (last) body += line + ";\n";
-        line = "  " + cpp_name(d.func) + (d.stage > 0 ? ".update(" + std::to_string(d.stage - 1) + ")" : "");
+        line = "  " + cpp_name(d.func) +
+               (d.stage > 0 ? ".update(" + std::to_string(d.stage - 1) + ")" : "");
       }
       line += directive(d);
       last = &d;
@@ -52,13 +57,28 @@ class CppPrinter {
     return "{\n" + declarations() + body + "}\n";
   }
 
- private:
+private:
   struct Declared {
     std::string name;
     bool reduction;
-    bool operator<(const Declared &o) const { return reduction != o.reduction ? o.reduction : name < o.name; }
+    bool operator<(const Declared &o) const {
+      return reduction != o.reduction ? o.reduction : name < o.name;
+    }
   };
   using Stage = std::pair<std::string, int>;
+
+  // "_0" is the name of dimension 0.
+  void name_positions(Arg &a, const std::string &func) {
+    for (Arg &item : a.items) name_positions(item, func);
+    const ir::Function *f = p_.find(func);
+    const bool name = a.kind == Arg::Kind::Name || a.kind == Arg::Kind::Level;
+    if (!name || !f || a.text.size() < 2 || a.text.size() > 3 || a.text[0] != '_' ||
+        is_dimension(func, a.text))
+      return;
+    if (a.text.find_first_not_of("0123456789", 1) != std::string::npos) return;
+    const size_t k = std::stoul(a.text.substr(1));
+    if (k < f->args.size()) a.text = f->args[k];
+  }
 
   void collect_names(const Arg &a) {
     if (a.kind == Arg::Kind::Name || a.kind == Arg::Kind::Level) mentioned_.insert(a.text);
@@ -77,7 +97,8 @@ class CppPrinter {
     for (size_t i = 0; i < d->rvars.size(); i++) {
       const std::string &var = d->rvars[i].var;
       const size_t dot = var.rfind('.');
-      if (var == name || (dot != std::string::npos && var.substr(dot + 1) == name && !is_dimension(func, name))) {
+      if (var == name ||
+          (dot != std::string::npos && var.substr(dot + 1) == name && !is_dimension(func, name))) {
         return static_cast<int>(i);
       }
     }
@@ -89,7 +110,8 @@ class CppPrinter {
   }
   bool is_reduction(const std::string &func, int stage, const std::string &name) const {
     const auto it = reductions_.find({func, stage});
-    return (it != reductions_.end() && it->second.count(name)) || rvar_index(func, stage, name) >= 0;
+    return (it != reductions_.end() && it->second.count(name)) ||
+           rvar_index(func, stage, name) >= 0;
   }
 
   // New loops are RVars where the old ones are.
@@ -98,10 +120,12 @@ class CppPrinter {
     bool reduction = false;
     for (const Arg &a : d.args) flatten(a, &names);
     if (d.kind == DirectiveKind::fuse && names.size() == 3) {
-      reduction = is_reduction(d.func, d.stage, names[0]) || is_reduction(d.func, d.stage, names[1]);
+      reduction =
+          is_reduction(d.func, d.stage, names[0]) || is_reduction(d.func, d.stage, names[1]);
       if (reduction) reductions_[{d.func, d.stage}].insert(names[2]);
     } else if (d.kind == DirectiveKind::tile) {
-      const size_t n = d.args.size() > 0 && d.args[0].kind == Arg::Kind::List ? d.args[0].items.size() : 2;
+      const size_t n =
+          d.args.size() > 0 && d.args[0].kind == Arg::Kind::List ? d.args[0].items.size() : 2;
       for (size_t i = 0; i < names.size() && n > 0; i++) mark_if(d, names[i % n], names[i]);
     } else if (!names.empty()) {
       const bool makes = d.kind == DirectiveKind::split || d.kind == DirectiveKind::rename;
@@ -135,10 +159,12 @@ class CppPrinter {
     const int r = rvar_index(func, stage, name);
     const auto it = reductions_.find({func, stage});
     const bool derived = it != reductions_.end() && it->second.count(name);
-    if (r >= 0 && !derived) return cpp_name(func) + ".rvars(" + std::to_string(stage - 1) + ")[" + std::to_string(r) + "]";
-    if (f && name.size() > 1 && name[0] == '_' && !is_dimension(func, name) &&
-        name.find_first_not_of("0123456789", 1) == std::string::npos && name.size() < 4) {
-      return cpp_name(func) + ".args()[" + name.substr(1) + "]";
+    if (r >= 0 && !derived)
+      return cpp_name(func) + ".rvars(" + std::to_string(stage - 1) + ")[" + std::to_string(r) +
+             "]";
+    // A Var without a name in the program can only be fetched.
+    for (size_t i = 0; f && !derived && unnamed_.count(name) && i < f->args.size(); i++) {
+      if (f->args[i] == name) return cpp_name(func) + ".args()[" + std::to_string(i) + "]";
     }
     declared_.insert({name, derived});
     return identifier({name, derived});
@@ -223,8 +249,8 @@ class CppPrinter {
 
   // Is the loop that this vectorize, unroll or parallel makes named elsewhere?
   bool makes_used_loop(const Directive &d, std::string *inner) const {
-    const char *letter = d.kind == DirectiveKind::vectorize ? ".v"
-                         : d.kind == DirectiveKind::unroll  ? ".u"
+    const char *letter = d.kind == DirectiveKind::vectorize  ? ".v"
+                         : d.kind == DirectiveKind::unroll   ? ".u"
                          : d.kind == DirectiveKind::parallel ? ".t"
                                                              : nullptr;
     if (!letter || d.args.size() < 2) return false;
@@ -240,9 +266,10 @@ class CppPrinter {
     return text + ")." + directive_name(d.kind) + "(" + marked + ")";
   }
 
-  const Schedule s_;
+  Schedule s_;
   const ir::Program &p_;
   std::set<std::string> mentioned_;
+  std::set<std::string> unnamed_;  ///< canonical names of Vars that have none in the program
   std::map<Stage, std::set<std::string>> reductions_;
   std::set<Declared> declared_;
 };
@@ -252,7 +279,8 @@ class CppPrinter {
 std::string cpp_name(const std::string &name) {
   std::string id;
   for (char c : name) {
-    const bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    const bool word =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     if (word) {
       id += c;
     } else if (c != ']') {
@@ -263,6 +291,8 @@ std::string cpp_name(const std::string &name) {
   return reserved_words().count(id) ? id + "_" : id;
 }
 
-std::string print_schedule_cpp(const Schedule &s, const ir::Program &p) { return CppPrinter(s, p).run(); }
+std::string print_schedule_cpp(const Schedule &s, const ir::Program &p) {
+  return CppPrinter(s, p).run();
+}
 
 }  // namespace calotype::schedule

@@ -51,7 +51,8 @@ std::string head_text(const Schedule &s) {
   if (!s.target.empty()) text += "target " + s.target + "\n";
   for (const auto &w : s.when) text += "when " + w.first + " == " + w.second + "\n";
   if (s.base_embedded) text += "base embedded\n";
-  for (const auto &let : s.lets) text += "let " + let.first + " = " + value_text(let.second, ValueStyle::Schedule) + "\n";
+  for (const auto &let : s.lets)
+    text += "let " + let.first + " = " + value_text(let.second, ValueStyle::Schedule) + "\n";
   return text;
 }
 
@@ -62,7 +63,8 @@ std::string print_schedule(const Schedule &s) {
   std::string line;
   const Directive *last = nullptr;
   for (const Directive &d : s.directives) {
-    const std::string call = std::string(".") + directive_name(d.kind) + "(" + items_text(d.args, false) + ")";
+    const std::string call =
+        std::string(".") + directive_name(d.kind) + "(" + items_text(d.args, false) + ")";
     if (last && last->func == d.func && last->stage == d.stage) {
       if (line.size() + call.size() > kLineLimit) {
         text += line + "\n";

@@ -53,18 +53,20 @@ const char *wanted_word(ParamSpec::Kind k) {
 }
 
 // A loop's name, a dot, a letter: the inner loop that vectorize (v), unroll (u), parallel (t) make themselves.
-std::string implicit_inner(const std::string &var, const char *letter) { return var + "." + letter; }
+std::string implicit_inner(const std::string &var, const char *letter) {
+  return var + "." + letter;
+}
 
 bool is_identifier(const std::string &s) {
   if (s.empty() || (s[0] >= '0' && s[0] <= '9')) return false;
   return std::all_of(s.begin(), s.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
-           c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '$' || c == '.';
   });
 }
 
 class Replay {
- public:
+public:
   Replay(ReplayContext &cx, const ir::Function &f, FuncState &s, const Directive &d)
       : cx_(cx), f_(f), s_(s), d_(d) {}
 
@@ -79,13 +81,14 @@ class Replay {
     return std::move(result_);
   }
 
- private:
+private:
   // ---- saying no ---------------------------------------------------------------------------------
   bool refuse(Diagnostic d) {
     if (result_.legal) result_ = no(std::move(d));
     return false;
   }
-  bool refuse(const char *code, SrcLoc loc, std::string what, std::string why = {}, std::string help = {}) {
+  bool refuse(const char *code, SrcLoc loc, std::string what, std::string why = {},
+              std::string help = {}) {
     Diagnostic d(code, loc.defined() ? loc : d_.loc, std::move(what));
     if (!why.empty()) d.why.push_back({std::move(why), {}});
     if (!help.empty()) d.help.push_back(std::move(help));
@@ -103,7 +106,8 @@ class Replay {
     if (d_.stage < 0 || d_.stage >= f_.stages()) return refuse_stage();
     if (is_func_level(d_.kind) && d_.stage > 0) {
       return refuse("S0108", d_.loc, directive() + " does not belong to one update of " + f_.name,
-                    directive() + " is said of the Func as a whole", f_.name + "." + directive() + "(...)");
+                    directive() + " is said of the Func as a whole",
+                    f_.name + "." + directive() + "(...)");
     }
     return true;
   }
@@ -113,8 +117,8 @@ class Replay {
     std::string why = f_.name + " has no update definition";
     if (updates == 1) why = f_.name + " has one update definition: update(0)";
     if (updates > 1) {
-      why = f_.name + " has " + std::to_string(updates) + " update definitions: update(0) to update(" +
-            std::to_string(updates - 1) + ")";
+      why = f_.name + " has " + std::to_string(updates) +
+            " update definitions: update(0) to update(" + std::to_string(updates - 1) + ")";
     }
     return refuse("S0106", d_.loc, "there is no " + subject(), std::move(why));
   }
@@ -126,7 +130,8 @@ class Replay {
     const std::vector<ParamSpec> &specs = params_of(d_.kind);
     args_.assign(specs.size(), Arg());
     given_.assign(specs.size(), false);
-    if (specs.size() == 1 && specs[0].kind == ParamSpec::Kind::Vars) return gather_names(d_.args, &names_);
+    if (specs.size() == 1 && specs[0].kind == ParamSpec::Kind::Vars)
+      return gather_names(d_.args, &names_);
     size_t next = 0;
     for (const Arg &a : d_.args) {
       size_t i = next;
@@ -139,15 +144,17 @@ class Replay {
         return refuse_arity("the tail strategy needs a factor before it", a.loc);
       }
       if (i >= specs.size() || given_[i]) {
-        return refuse_arity(a.key.empty() ? "there are too many arguments" : "there is no place for " + a.key + "=",
-                            a.loc);
+        return refuse_arity(
+            a.key.empty() ? "there are too many arguments" : "there is no place for " + a.key + "=",
+            a.loc);
       }
       if (!convert(a, specs[i], &args_[i])) return false;
       given_[i] = true;
       if (a.key.empty()) next = i + 1;
     }
     for (size_t i = 0; i < specs.size(); i++) {
-      if (!given_[i] && !specs[i].optional) return refuse_arity("the argument " + specs[i].name + " is missing", {});
+      if (!given_[i] && !specs[i].optional)
+        return refuse_arity("the argument " + specs[i].name + " is missing", {});
     }
     return true;
   }
@@ -178,8 +185,9 @@ class Replay {
       default: break;
     }
     if (!fits) {
-      return refuse_arity(spec.name + " is " + arg_word(a.kind) + (a.text.empty() ? "" : " (" + a.text + ")") +
-                              ", expected " + wanted_word(spec.kind),
+      return refuse_arity(spec.name + " is " + arg_word(a.kind) +
+                              (a.text.empty() ? "" : " (" + a.text + ")") + ", expected " +
+                              wanted_word(spec.kind),
                           a.loc);
     }
     return out->kind != Arg::Kind::Expr || resolve(out);
@@ -187,7 +195,8 @@ class Replay {
 
   bool refuse_tail_name(const Arg &a) {
     std::vector<std::string> all;
-    for (int i = 0; i <= static_cast<int>(TailStrategy::Auto); i++) all.push_back(tail_name(static_cast<TailStrategy>(i)));
+    for (int i = 0; i <= static_cast<int>(TailStrategy::Auto); i++)
+      all.push_back(tail_name(static_cast<TailStrategy>(i)));
     std::string help = "one of";
     for (const std::string &name : all) help += " " + name;
     return refuse("S0105", a.loc, "there is no TailStrategy " + a.text, {}, std::move(help));
@@ -200,11 +209,13 @@ class Replay {
     Expr e = resolve_value(a->expr, scope, a->loc.defined() ? a->loc : d_.loc, &why);
     if (!e.defined()) return refuse(std::move(why));
     if (!e.type().is_int_or_uint() || !e.type().is_scalar() || e.type().is_bool()) {
-      return refuse("S0110", a->loc, "a number in " + directive() + " is no integer: " + ir::to_string(e));
+      return refuse("S0110", a->loc,
+                    "a number in " + directive() + " is no integer: " + ir::to_string(e));
     }
     int64_t value = 0;
     if (constant_value(e, &value)) {
-      if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<int32_t>::max()) {
+      if (value < std::numeric_limits<int32_t>::min() ||
+          value > std::numeric_limits<int32_t>::max()) {
         return refuse("S0110", a->loc, std::to_string(value) + " does not fit 32 bits");
       }
       e = ir::make_int(Int(32), value);
@@ -238,7 +249,8 @@ class Replay {
   bool check_positive(const Arg &a, const char *what) {
     const int64_t *value = ir::as_const_int(a.expr);
     if (!value || *value >= 1) return true;
-    return refuse("S0110", a.loc, std::string(what) + " of " + directive() + " is " + std::to_string(*value),
+    return refuse("S0110", a.loc,
+                  std::string(what) + " of " + directive() + " is " + std::to_string(*value),
                   "it must be at least 1");
   }
   static Expr at_least_one(const Expr &e) {
@@ -251,7 +263,8 @@ class Replay {
   bool loop_of(const StageState &s, const Arg &a, int *index) {
     *index = find_loop(f_, s.loops, a.text);
     if (*index >= 0) return true;
-    return refuse(no_such_loop(directive(), a.loc.defined() ? a.loc : d_.loc, a.text, subject(), s, *index == -2));
+    return refuse(no_such_loop(directive(), a.loc.defined() ? a.loc : d_.loc, a.text, subject(), s,
+                               *index == -2));
   }
 
   // Names that `var` has derived from, itself included: they may be used again for what derives from it.
@@ -289,7 +302,8 @@ class Replay {
       }
     }
     if (!used || lineage(s, olds).count(name)) return true;
-    Diagnostic d("S0109", a.loc.defined() ? a.loc : d_.loc, "loop name " + a.text + " was used before in " + subject());
+    Diagnostic d("S0109", a.loc.defined() ? a.loc : d_.loc,
+                 "loop name " + a.text + " was used before in " + subject());
     d.why.push_back({a.text + " named another loop, from which others derive", where});
     return refuse(std::move(d));
   }
@@ -303,8 +317,8 @@ class Replay {
   bool check_size(const StageState &s) {
     if (s.loops.size() <= kMaxLoops && s.relations.size() <= kMaxRelations) return true;
     return refuse("S0002", d_.loc, subject() + " is split too often",
-                  "a stage has at most " + std::to_string(kMaxLoops) + " loops and " + std::to_string(kMaxRelations) +
-                      " splits, fuses and renames");
+                  "a stage has at most " + std::to_string(kMaxLoops) + " loops and " +
+                      std::to_string(kMaxRelations) + " splits, fuses and renames");
   }
 
   void accept(StageState next) {
@@ -314,12 +328,16 @@ class Replay {
   }
 
   // ---- splits ------------------------------------------------------------------------------------
-  bool refuse_tail(TailStrategy tail, SrcLoc loc, const std::string &var, std::string why, std::string help) {
-    return refuse("S0113", loc, std::string(tail_name(tail)) + " cannot be used to split " + var + " of " + subject(),
-                  std::move(why), std::move(help));
+  bool refuse_tail(TailStrategy tail, SrcLoc loc, const std::string &var, std::string why,
+                   std::string help) {
+    return refuse(
+        "S0113", loc,
+        std::string(tail_name(tail)) + " cannot be used to split " + var + " of " + subject(),
+        std::move(why), std::move(help));
   }
 
-  bool resolve_tail(const Loop &loop, bool divides, TailStrategy asked, SrcLoc loc, TailStrategy *tail) {
+  bool resolve_tail(const Loop &loop, bool divides, TailStrategy asked, SrcLoc loc,
+                    TailStrategy *tail) {
     *tail = asked;
     switch (asked) {
       case TailStrategy::GuardWithIf:
@@ -330,34 +348,42 @@ class Replay {
     if (loop.reduction) {
       *tail = TailStrategy::GuardWithIf;
       if (asked == TailStrategy::Auto || divides) return true;
-      return refuse_tail(asked, loc, loop.var, loop.var + " belongs to a reduction, whose iterations must each run once",
+      return refuse_tail(asked, loc, loop.var,
+                         loop.var + " belongs to a reduction, whose iterations must each run once",
                          "use GuardWithIf, Predicate or Auto");
     }
     if (divides) {
       *tail = TailStrategy::RoundUp;  // nothing to round: no guard needed
       return true;
     }
-    if (d_.stage == 0 || asked == TailStrategy::ShiftInwardsAndBlend || asked == TailStrategy::RoundUpAndBlend) return true;
+    if (d_.stage == 0 || asked == TailStrategy::ShiftInwardsAndBlend ||
+        asked == TailStrategy::RoundUpAndBlend)
+      return true;
     *tail = TailStrategy::GuardWithIf;
     if (asked == TailStrategy::Auto) return true;
     if (asked == TailStrategy::ShiftInwards) {
-      return refuse_tail(asked, loc, loop.var, "it computes some elements twice, and an update would change them twice",
+      return refuse_tail(asked, loc, loop.var,
+                         "it computes some elements twice, and an update would change them twice",
                          "use GuardWithIf, Predicate, ShiftInwardsAndBlend or Auto");
     }
-    return refuse_tail(asked, loc, loop.var, "it stores elements beyond those asked for, and an update may not",
-                       "use GuardWithIf, Predicate or Auto, or promise an extent that the factor divides: " + f_.name +
-                           ".bound_extent(" + loop.var + ", ...)");
+    return refuse_tail(
+        asked, loc, loop.var, "it stores elements beyond those asked for, and an update may not",
+        "use GuardWithIf, Predicate or Auto, or promise an extent that the factor divides: " +
+            f_.name + ".bound_extent(" + loop.var + ", ...)");
   }
 
   // A constant extent smaller than the factor leaves a shifted block no room.
-  bool check_room(const StageState &s, const Loop &loop, const Expr &factor, TailStrategy tail, SrcLoc loc) {
-    const bool shifts = tail == TailStrategy::ShiftInwards || tail == TailStrategy::ShiftInwardsAndBlend;
+  bool check_room(const StageState &s, const Loop &loop, const Expr &factor, TailStrategy tail,
+                  SrcLoc loc) {
+    const bool shifts =
+        tail == TailStrategy::ShiftInwards || tail == TailStrategy::ShiftInwardsAndBlend;
     const int64_t *n = ir::as_const_int(factor);
     const auto extents = constant_extents_of(s);
     const auto extent = extents.find(loop.var);
     if (!shifts || !n || extent == extents.end() || extent->second >= *n) return true;
     return refuse_tail(tail, loc, loop.var,
-                       "extent " + std::to_string(extent->second) + " is smaller than factor " + std::to_string(*n),
+                       "extent " + std::to_string(extent->second) + " is smaller than factor " +
+                           std::to_string(*n),
                        "use a smaller factor, or GuardWithIf or Auto");
   }
 
@@ -387,7 +413,8 @@ class Replay {
   };
 
   // Auto on a loop of constant extent needs no choice at run time.
-  TailStrategy settle_auto(const StageState &s, const Loop &loop, const Expr &factor, TailStrategy tail) {
+  TailStrategy settle_auto(const StageState &s, const Loop &loop, const Expr &factor,
+                           TailStrategy tail) {
     const int64_t *n = ir::as_const_int(factor);
     const auto extents = constant_extents_of(s);
     const auto it = extents.find(loop.var);
@@ -423,7 +450,8 @@ class Replay {
   }
 
   bool refuse_vectorised(const Loop &loop) {
-    Diagnostic d("S0117", d_.loc, directive() + " meets the vectorised loop " + loop.var + " of " + subject());
+    Diagnostic d("S0117", d_.loc,
+                 directive() + " meets the vectorised loop " + loop.var + " of " + subject());
     d.why.push_back({loop.var + " was vectorised before", loop.loc});
     d.help.push_back(std::string(directive()) + " first, then vectorize");
     return refuse(std::move(d));
@@ -440,7 +468,9 @@ class Replay {
     int loop = 0;
     if (!loop_of(next, args_[0], &loop)) return false;
     if (!check_two_new_names(next, args_[1], args_[2], {next.loops[loop].var})) return false;
-    if (!split_loop(next, {loop, args_[1].text, args_[2].text, args_[3], tail_arg(4), args_[4].loc})) return false;
+    if (!split_loop(next,
+                    {loop, args_[1].text, args_[2].text, args_[3], tail_arg(4), args_[4].loc}))
+      return false;
     accept(std::move(next));
     return true;
   }
@@ -450,11 +480,13 @@ class Replay {
     StageState next = stage();
     int inner = 0, outer = 0;
     if (!loop_of(next, args_[0], &inner) || !loop_of(next, args_[1], &outer)) return false;
-    if (inner == outer) return refuse("S0114", args_[1].loc, "fuse joins " + args_[1].text + " with itself");
+    if (inner == outer)
+      return refuse("S0114", args_[1].loc, "fuse joins " + args_[1].text + " with itself");
     for (int i : {inner, outer}) {
       if (next.loops[i].kind == ForType::Serial) continue;
-      Diagnostic d("S0117", d_.loc, "fuse meets the " + std::string(kind_word(next.loops[i].kind)) + " loop " +
-                                        next.loops[i].var + " of " + subject());
+      Diagnostic d("S0117", d_.loc,
+                   "fuse meets the " + std::string(kind_word(next.loops[i].kind)) + " loop " +
+                       next.loops[i].var + " of " + subject());
       d.why.push_back({next.loops[i].var + " got its kind before", next.loops[i].loc});
       d.help.push_back("fuse first, then say how the fused loop runs");
       return refuse(std::move(d));
@@ -486,7 +518,8 @@ class Replay {
   bool rename() {
     StageState next = stage();
     int i = 0;
-    if (!loop_of(next, args_[0], &i) || !check_new_name(next, args_[1], {next.loops[i].var})) return false;
+    if (!loop_of(next, args_[0], &i) || !check_new_name(next, args_[1], {next.loops[i].var}))
+      return false;
     Relation r;
     r.kind = Relation::Kind::Rename;
     r.old = next.loops[i].var;
@@ -515,15 +548,19 @@ class Replay {
     size_t i = 0;
     while (i < before.size() && before[i] == after[i]) i++;
     if (i == before.size()) return true;
-    Diagnostic d("S0111", d_.loc, directive() + " cannot let " + after[i] + " of " + subject() + " run inside " + before[i]);
-    d.why.push_back({"it would change the order of a reduction: " + facts.ordered_because, facts.loc});
+    Diagnostic d(
+        "S0111", d_.loc,
+        directive() + " cannot let " + after[i] + " of " + subject() + " run inside " + before[i]);
+    d.why.push_back(
+        {"it would change the order of a reduction: " + facts.ordered_because, facts.loc});
     for (ir::Name loop : {before[i], after[i]}) {
       for (ir::Name v : roots.at(loop)) {
         const auto it = facts.dependent.find(v);
         if (it != facts.dependent.end()) d.why.push_back({it->second, {}});
       }
     }
-    d.help.push_back("keep these loops in the order they have, outermost first: " + text_of(before));
+    d.help.push_back("keep these loops in the order they have, outermost first: " +
+                     text_of(before));
     return refuse(std::move(d));
   }
 
@@ -572,7 +609,8 @@ class Replay {
   // tile({x, y}, {xo, yo}, {xi, yi}, {fx, fy}), tile({x, y}, {xi, yi}, {fx, fy}).
   bool shape_tile(TileRequest *t) {
     std::vector<Arg> args = d_.args;
-    if (!args.empty() && args.back().kind != Arg::Kind::List && find_tail(args.back().text, &t->tail)) {
+    if (!args.empty() && args.back().kind != Arg::Kind::List &&
+        find_tail(args.back().text, &t->tail)) {
       t->tail_loc = args.back().loc;
       args.pop_back();
     } else if (!args.empty() && args.back().kind == Arg::Kind::Enum) {
@@ -580,17 +618,22 @@ class Replay {
     }
     std::vector<std::vector<Arg>> groups;
     if (!args.empty() && args[0].kind == Arg::Kind::List) {
-      for (const Arg &a : args) groups.push_back(a.kind == Arg::Kind::List ? a.items : std::vector<Arg>{a});
+      for (const Arg &a : args)
+        groups.push_back(a.kind == Arg::Kind::List ? a.items : std::vector<Arg>{a});
     } else if (args.size() == 6 || args.size() == 8) {
       for (size_t i = 0; i < args.size(); i += 2) groups.push_back({args[i], args[i + 1]});
     }
     if (groups.size() == 3) groups.insert(groups.begin() + 1, groups[0]);
-    if (groups.size() != 4) return refuse_arity("it takes two loops, the names of the new ones and two factors", {});
+    if (groups.size() != 4)
+      return refuse_arity("it takes two loops, the names of the new ones and two factors", {});
     for (const auto &g : groups) {
-      if (g.empty() || g.size() != groups[0].size()) return refuse_arity("its lists have different lengths", {});
+      if (g.empty() || g.size() != groups[0].size())
+        return refuse_arity("its lists have different lengths", {});
     }
     for (size_t g = 0; g < 4; g++) {
-      const ParamSpec::Kind kind = g == 0 ? ParamSpec::Kind::Var : g < 3 ? ParamSpec::Kind::NewVar : ParamSpec::Kind::Expr;
+      const ParamSpec::Kind kind = g == 0  ? ParamSpec::Kind::Var
+                                   : g < 3 ? ParamSpec::Kind::NewVar
+                                           : ParamSpec::Kind::Expr;
       const ParamSpec spec{kind, g == 3 ? "factor" : "loop", false};
       for (Arg &a : groups[g]) {
         const Arg given = a;
@@ -612,7 +655,8 @@ class Replay {
     std::vector<Arg> order = t.inners;
     for (size_t i = 0; i < n; i++) {
       for (size_t j = 0; j < i; j++) {
-        if (t.vars[i].text == t.vars[j].text) return refuse("S0114", t.vars[i].loc, "tile names " + t.vars[i].text + " twice");
+        if (t.vars[i].text == t.vars[j].text)
+          return refuse("S0114", t.vars[i].loc, "tile names " + t.vars[i].text + " twice");
       }
       int loop = 0;
       if (!loop_of(next, t.vars[i], &loop)) return false;
@@ -620,7 +664,8 @@ class Replay {
       Arg outer = t.outers[i];
       if (outer.text == t.vars[i].text) outer.text = next.loops[loop].var;
       if (!check_two_new_names(next, outer, t.inners[i], {next.loops[loop].var})) return false;
-      if (!split_loop(next, {loop, outer.text, t.inners[i].text, t.factors[i], t.tail, t.tail_loc})) return false;
+      if (!split_loop(next, {loop, outer.text, t.inners[i].text, t.factors[i], t.tail, t.tail_loc}))
+        return false;
       order.push_back(outer);
     }
     if (!reorder_loops(next, order)) return false;
@@ -634,7 +679,9 @@ class Replay {
     const auto roots = root_vars(f_, s, d_.stage);
     const auto &vars = roots.at(loop.var);
     if (facts.is_free(vars)) return true;
-    Diagnostic d("S0111", d_.loc, directive() + " cannot run the iterations of " + loop.var + " of " + subject() + " at once");
+    Diagnostic d("S0111", d_.loc,
+                 directive() + " cannot run the iterations of " + loop.var + " of " + subject() +
+                     " at once");
     for (ir::Name v : vars) {
       const auto it = facts.dependent.find(v);
       if (it != facts.dependent.end()) d.why.push_back({it->second, facts.loc});
@@ -643,19 +690,23 @@ class Replay {
     for (const Loop &other : s.loops) {
       if (facts.is_free(roots.at(other.var))) free += (free.empty() ? "" : ", ") + other.var.str();
     }
-    d.help.push_back(free.empty() ? "run the loop serially" : "use a loop whose iterations are independent: " + free);
+    d.help.push_back(free.empty() ? "run the loop serially"
+                                  : "use a loop whose iterations are independent: " + free);
     return refuse(std::move(d));
   }
 
   bool mark(StageState &s, int i, ForType kind) {
     Loop &loop = s.loops[i];
     if (kind != ForType::Serial && loop.kind != ForType::Serial && loop.kind != kind) {
-      Diagnostic d("S0117", d_.loc, "loop " + loop.var + " of " + subject() + " cannot be " + kind_word(kind) + " too");
+      Diagnostic d(
+          "S0117", d_.loc,
+          "loop " + loop.var + " of " + subject() + " cannot be " + kind_word(kind) + " too");
       d.why.push_back({"it is " + std::string(kind_word(loop.kind)) + " already", loop.loc});
       d.help.push_back("split it, or make it serial(" + loop.var + ") first");
       return refuse(std::move(d));
     }
-    if ((kind == ForType::Parallel || kind == ForType::Vectorized) && !check_race_free(s, loop)) return false;
+    if ((kind == ForType::Parallel || kind == ForType::Vectorized) && !check_race_free(s, loop))
+      return false;
     loop.kind = kind;
     loop.loc = d_.loc;
     return true;
@@ -667,8 +718,10 @@ class Replay {
     const int64_t most = kind == ForType::Vectorized ? kMaxLanes : kMaxUnrolled;
     const char *what = kind == ForType::Vectorized ? "lanes" : "copies";
     if (!n) {
-      return refuse("S0110", a.loc, directive() + " needs a constant number of " + what + ", not " + ir::to_string(a.expr),
-                    "code is made for a fixed number");
+      return refuse(
+          "S0110", a.loc,
+          directive() + " needs a constant number of " + what + ", not " + ir::to_string(a.expr),
+          "code is made for a fixed number");
     }
     if (*n >= 1 && *n <= most) return true;
     return refuse("S0110", a.loc, directive() + " of " + std::to_string(*n) + " " + what,
@@ -684,8 +737,10 @@ class Replay {
       if (!check_count(args_[1], kind)) return false;
       const std::string var = next.loops[i].var;
       Arg inner = Arg::name(implicit_inner(var, letter), d_.loc);
-      for (int n = 2; name_exists(next, inner.text); n++) inner.text = implicit_inner(var, letter) + std::to_string(n);
-      if (!split_loop(next, {i, var, inner.text, args_[1], tail_arg(2), args_[2].loc})) return false;
+      for (int n = 2; name_exists(next, inner.text); n++)
+        inner.text = implicit_inner(var, letter) + std::to_string(n);
+      if (!split_loop(next, {i, var, inner.text, args_[1], tail_arg(2), args_[2].loc}))
+        return false;
       next.loops[i].kind = ForType::Serial;  // a kind the old loop had stays with the outer one
       if (kind == ForType::Parallel) i++;
       // One lane is no vector.
@@ -747,8 +802,10 @@ class Replay {
   }
 
   bool refuse_output() {
-    return refuse("S0108", d_.loc, directive() + " makes no sense on " + f_.name + ", an output of " + cx_.program.name,
-                  "outputs are computed and stored at root, by their own loops", "remove it");
+    return refuse(
+        "S0108", d_.loc,
+        directive() + " makes no sense on " + f_.name + ", an output of " + cx_.program.name,
+        "outputs are computed and stored at root, by their own loops", "remove it");
   }
 
   bool compute_inline() {
@@ -763,17 +820,20 @@ class Replay {
     if (a.func.empty() && a.text == "root") return place(level, Level::Kind::Root);
     if (a.func.empty() && a.text == "inlined") return place(level, Level::Kind::Inlined);
     const ir::Function *consumer = cx_.program.find(a.func);
-    if (!consumer) return refuse(no_such_func(a.func, cx_.program, a.loc.defined() ? a.loc : d_.loc));
+    const SrcLoc at = a.loc.defined() ? a.loc : d_.loc;
+    if (!consumer)
+      return refuse(no_such_func(a.func, cx_.program, a.func_loc.defined() ? a.func_loc : at));
     if (a.stage >= consumer->stages()) {
-      return refuse("S0106", a.loc, "there is no " + stage_name(a.func, a.stage),
-                    a.func + " has " + std::to_string(consumer->stages() - 1) + " update definitions");
+      return refuse(
+          "S0106", a.loc, "there is no " + stage_name(a.func, a.stage),
+          a.func + " has " + std::to_string(consumer->stages() - 1) + " update definitions");
     }
     Level l;
     l.kind = Level::Kind::At;
     l.func = a.func;
     l.stage = a.stage;
     l.var = a.text;
-    l.loc = a.loc.defined() ? a.loc : d_.loc;
+    l.loc = at;
     *level = l;
     return true;
   }
@@ -789,9 +849,11 @@ class Replay {
     std::vector<std::string> names(f_.args.begin(), f_.args.end());
     std::string all;
     for (const std::string &n : names) all += (all.empty() ? "" : ", ") + n;
-    Diagnostic d("S0103", a.loc.defined() ? a.loc : d_.loc, f_.name + " has no dimension " + a.text);
+    Diagnostic d("S0103", a.loc.defined() ? a.loc : d_.loc,
+                 f_.name + " has no dimension " + a.text);
     d.why.push_back({"its dimensions are: " + all, {}});
-    for (const std::string &near : nearest_names(a.text, names)) d.help.push_back("did you mean " + near + "?");
+    for (const std::string &near : nearest_names(a.text, names))
+      d.help.push_back("did you mean " + near + "?");
     return refuse(std::move(d));
   }
 
@@ -803,7 +865,8 @@ class Replay {
   }
 
   bool conflict(const Bound &b, const std::string &what) {
-    Diagnostic d("S0117", d_.loc, directive() + " contradicts what was said of " + b.var + " of " + f_.name);
+    Diagnostic d("S0117", d_.loc,
+                 directive() + " contradicts what was said of " + b.var + " of " + f_.name);
     d.why.push_back({what + " was given before", b.loc});
     d.help.push_back("give it once");
     return refuse(std::move(d));
@@ -817,8 +880,10 @@ class Replay {
     if (!check_positive(extent, "extent")) return false;
     Bound b;
     if (const Bound *old = bound_of(var)) b = *old;
-    if (b.extent.defined() && !ir::equal(b.extent, extent.expr)) return conflict(b, "extent " + ir::to_string(b.extent));
-    if (has_min && b.min.defined() && !ir::equal(b.min, args_[1].expr)) return conflict(b, "min " + ir::to_string(b.min));
+    if (b.extent.defined() && !ir::equal(b.extent, extent.expr))
+      return conflict(b, "extent " + ir::to_string(b.extent));
+    if (has_min && b.min.defined() && !ir::equal(b.min, args_[1].expr))
+      return conflict(b, "min " + ir::to_string(b.min));
     b.var = var;
     b.extent = extent.expr;
     if (has_min) b.min = args_[1].expr;
@@ -853,15 +918,18 @@ class Replay {
   bool reorder_storage() {
     if (names_.empty()) return refuse_arity("it needs the dimensions' names", {});
     if (cx_.program.is_output(f_.name)) {
-      return refuse("S0108", d_.loc, "reorder_storage makes no sense on " + f_.name + ", an output of " + cx_.program.name,
-                    "the caller's buffer has its own layout", "remove it");
+      return refuse(
+          "S0108", d_.loc,
+          "reorder_storage makes no sense on " + f_.name + ", an output of " + cx_.program.name,
+          "the caller's buffer has its own layout", "remove it");
     }
     std::vector<int> wanted;
     for (const Arg &a : names_) {
       ir::Name var;
       if (!dimension(a, &var)) return false;
-      const int i = static_cast<int>(std::find(s_.storage_order.begin(), s_.storage_order.end(), var) -
-                                     s_.storage_order.begin());
+      const int i =
+          static_cast<int>(std::find(s_.storage_order.begin(), s_.storage_order.end(), var) -
+                           s_.storage_order.begin());
       if (std::find(wanted.begin(), wanted.end(), i) != wanted.end()) {
         return refuse("S0114", a.loc, "reorder_storage names " + a.text + " twice");
       }
@@ -893,11 +961,12 @@ Reason replay(ReplayContext &cx, const ir::Function &f, FuncState &s, const Dire
   return Replay(cx, f, s, d).run();
 }
 
-Diagnostic no_such_loop(const std::string &what, SrcLoc loc, const std::string &name, const std::string &stage,
-                        const StageState &s, bool ambiguous) {
+Diagnostic no_such_loop(const std::string &what, SrcLoc loc, const std::string &name,
+                        const std::string &stage, const StageState &s, bool ambiguous) {
   std::vector<std::string> names;
   for (const Loop &loop : s.loops) names.push_back(loop.var);
-  const std::string now = s.loops.empty() ? stage + " has no loops" : "its loops here, outermost first: " + loop_list(s);
+  const std::string now = s.loops.empty() ? stage + " has no loops"
+                                          : "its loops here, outermost first: " + loop_list(s);
   if (ambiguous) {
     Diagnostic d("S0103", loc, name + " may mean several loops of " + stage);
     d.why.push_back({now, {}});
@@ -908,12 +977,15 @@ Diagnostic no_such_loop(const std::string &what, SrcLoc loc, const std::string &
   d.why.push_back({now, {}});
   for (const Relation &r : s.relations) {
     if (r.old == name && r.kind != Relation::Kind::Fuse) {
-      d.why.push_back({name + " became " + (r.inner.empty() ? r.outer.str() : r.outer + " and " + r.inner), r.loc});
+      d.why.push_back(
+          {name + " became " + (r.inner.empty() ? r.outer.str() : r.outer + " and " + r.inner),
+           r.loc});
     } else if (r.kind == Relation::Kind::Fuse && (r.inner == name || r.outer == name)) {
       d.why.push_back({name + " became part of " + r.old, r.loc});
     }
   }
-  for (const std::string &near : nearest_names(name, names)) d.help.push_back("did you mean " + near + "?");
+  for (const std::string &near : nearest_names(name, names))
+    d.help.push_back("did you mean " + near + "?");
   return d;
 }
 

@@ -21,7 +21,9 @@ constexpr size_t kMaxDirectives = 100000;
 constexpr int kMaxDepth = 256;
 constexpr size_t kMaxMistakes = 20;
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$'; }
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
+}
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) { return is_letter(c) || is_digit(c); }
 
@@ -31,7 +33,7 @@ struct Mistake {
 };
 
 class Parser {
- public:
+public:
   Parser(const std::string &text, const std::string &path) : text_(text), file_(intern_path(path)) {
     schedule_.origin = path;
     for (size_t i = 0; i <= text.size(); i++) {
@@ -41,8 +43,9 @@ class Parser {
 
   Schedule run() {
     if (text_.size() > kMaxBytes) {
-      throw CompileError(Diagnostic("S0002", loc(0, 0), "schedule of " + std::to_string(text_.size()) + " bytes")
-                             .because("the limit is " + std::to_string(kMaxBytes)));
+      throw CompileError(
+          Diagnostic("S0002", loc(0, 0), "schedule of " + std::to_string(text_.size()) + " bytes")
+              .because("the limit is " + std::to_string(kMaxBytes)));
     }
     while (skip_space(true), pos_ < text_.size()) {
       try {
@@ -52,7 +55,8 @@ class Parser {
         skip_line();
       }
     }
-    if (!versioned_ && mistakes_.empty()) report(syntax(0, "a schedule starts with the line: calotype 1"));
+    if (!versioned_ && mistakes_.empty())
+      report(syntax(0, "a schedule starts with the line: calotype 1"));
     if (!mistakes_.empty()) throw CompileError(mistakes_);
     return std::move(schedule_);
   }
@@ -71,9 +75,11 @@ class Parser {
     return std::move(schedule_);
   }
 
- private:
+private:
   // ---- characters --------------------------------------------------------------------------------
-  char peek(size_t ahead = 0) const { return pos_ + ahead < text_.size() ? text_[pos_ + ahead] : '\0'; }
+  char peek(size_t ahead = 0) const {
+    return pos_ + ahead < text_.size() ? text_[pos_ + ahead] : '\0';
+  }
 
   // Blanks, and with `lines` also ends of lines and comments.
   void skip_space(bool lines) {
@@ -97,7 +103,8 @@ class Parser {
   }
   void expect_line_end() {
     if (peek() == ';') pos_++;
-    if (!at_line_end()) throw Mistake{syntax(pos_, "expected the end of the line, found " + shown())};
+    if (!at_line_end())
+      throw Mistake{syntax(pos_, "expected the end of the line, found " + shown())};
   }
 
   std::string shown() const {
@@ -117,10 +124,12 @@ class Parser {
   SrcLoc loc(size_t start, size_t end) const {
     const size_t line = std::upper_bound(lines_.begin(), lines_.end(), start) - lines_.begin();
     const int column = static_cast<int>(start - lines_[line - 1]) + 1;
-    return SrcLoc{file_, static_cast<int>(line), column, column + static_cast<int>(std::max<size_t>(end - start, 1))};
+    return SrcLoc{file_, static_cast<int>(line), column,
+                  column + static_cast<int>(std::max<size_t>(end - start, 1))};
   }
   Diagnostic syntax(size_t at, std::string what) const {
-    return Diagnostic("S0001", loc(at, at + std::max<size_t>(word_at(at).size(), 1)), std::move(what));
+    return Diagnostic("S0001", loc(at, at + std::max<size_t>(word_at(at).size(), 1)),
+                      std::move(what));
   }
   void report(Diagnostic d) {
     mistakes_.push_back(std::move(d));
@@ -150,13 +159,16 @@ class Parser {
   std::string func_name() {
     const size_t start = pos_;
     const auto glob = [](char c) { return c == '*' || c == '?'; };
-    if (!is_letter(peek()) && !glob(peek())) throw Mistake{syntax(pos_, "expected a Func's name, found " + shown())};
+    if (!is_letter(peek()) && !glob(peek()))
+      throw Mistake{syntax(pos_, "expected a Func's name, found " + shown())};
     while (is_word(peek()) || glob(peek())) pos_++;
     while (peek() == '[') {
       const size_t close = text_.find(']', pos_);
-      if (close == std::string::npos || close - pos_ > 12) throw Mistake{syntax(pos_, "expected an index and ]")};
+      if (close == std::string::npos || close - pos_ > 12)
+        throw Mistake{syntax(pos_, "expected an index and ]")};
       for (size_t i = pos_ + 1; i < close; i++) {
-        if (!is_digit(text_[i]) && !glob(text_[i])) throw Mistake{syntax(i, "expected an index or *")};
+        if (!is_digit(text_[i]) && !glob(text_[i]))
+          throw Mistake{syntax(i, "expected an index or *")};
       }
       pos_ = close + 1;
     }
@@ -167,13 +179,15 @@ class Parser {
     const size_t start = pos_;
     int64_t n = 0;
     while (is_digit(peek()) && pos_ - start < 10) n = n * 10 + (text_[pos_++] - '0');
-    if (pos_ == start || is_word(peek()) || n > INT32_MAX) throw Mistake{syntax(start, "expected an index")};
+    if (pos_ == start || is_word(peek()) || n > INT32_MAX)
+      throw Mistake{syntax(start, "expected an index")};
     return static_cast<int>(n);
   }
 
   void expect(char c) {
     skip_space(depth_ > 0);
-    if (peek() != c) throw Mistake{syntax(pos_, std::string("expected \"") + c + "\", found " + shown())};
+    if (peek() != c)
+      throw Mistake{syntax(pos_, std::string("expected \"") + c + "\", found " + shown())};
     pos_++;
   }
 
@@ -197,16 +211,18 @@ class Parser {
   bool head_line(const std::string &first) {
     const size_t start = pos_ - first.size();
     if (peek() != ' ' && peek() != '\t') return false;
-    const bool keyword = first == "calotype" || first == "pipeline" || first == "target" || first == "when" ||
-                         first == "base" || first == "let" || first == "def";
+    const bool keyword = first == "calotype" || first == "pipeline" || first == "target" ||
+                         first == "when" || first == "base" || first == "let" || first == "def";
     if (!keyword) return false;
     skip_space(false);
     if (first == "let") return let(start), true;
     if (first == "def") {
-      throw Mistake{Diagnostic("S0901", loc(start, start + 3), "named blocks (def ... end) are not available yet")};
+      throw Mistake{Diagnostic("S0901", loc(start, start + 3),
+                               "named blocks (def ... end) are not available yet")};
     }
     if (!schedule_.directives.empty()) {
-      throw Mistake{syntax(start, first + " belongs to the head of the file, before the first directive")};
+      throw Mistake{
+          syntax(start, first + " belongs to the head of the file, before the first directive")};
     }
     if (first == "calotype") version(start);
     if (first == "pipeline") once(&schedule_.pipeline, start, rest_of_line());
@@ -219,7 +235,8 @@ class Parser {
 
   void version(size_t start) {
     const size_t at = pos_;
-    if (rest_of_line() != "1") throw Mistake{syntax(at, "only version 1 of schedule files is known")};
+    if (rest_of_line() != "1")
+      throw Mistake{syntax(at, "only version 1 of schedule files is known")};
     if (versioned_) throw Mistake{syntax(start, "calotype 1 is said twice")};
     versioned_ = true;
   }
@@ -244,7 +261,8 @@ class Parser {
   void when() {
     std::string name = dotted();
     skip_space(false);
-    if (peek() != '=' || peek(1) != '=') throw Mistake{syntax(pos_, "expected \"==\", found " + shown())};
+    if (peek() != '=' || peek(1) != '=')
+      throw Mistake{syntax(pos_, "expected \"==\", found " + shown())};
     pos_ += 2;
     skip_space(false);
     schedule_.when.emplace_back(std::move(name), rest_of_line());
@@ -260,7 +278,8 @@ class Parser {
     const size_t name_at = pos_;
     const std::string name = word();
     for (const auto &old : schedule_.lets) {
-      if (old.first == name) throw Mistake{Diagnostic("S0109", loc(name_at, pos_), "let " + name + " is given twice")};
+      if (old.first == name)
+        throw Mistake{Diagnostic("S0109", loc(name_at, pos_), "let " + name + " is given twice")};
     }
     skip_space(false);
     expect('=');
@@ -272,10 +291,12 @@ class Parser {
 
   // let part = total.update(0).rfactor({ro: u})
   void refuse_func_let(size_t start) {
-    const std::string line = text_.substr(pos_, std::min(text_.find('\n', pos_), text_.size()) - pos_);
+    const std::string line =
+        text_.substr(pos_, std::min(text_.find('\n', pos_), text_.size()) - pos_);
     for (const char *maker : {"rfactor", "clone_in", "in"}) {
       if (line.find(std::string(".") + maker + "(") == std::string::npos) continue;
-      throw Mistake{Diagnostic("S0901", loc(start, start + 3), std::string("Funcs made by ") + maker + " are not available yet")};
+      throw Mistake{Diagnostic("S0901", loc(start, start + 3),
+                               std::string("Funcs made by ") + maker + " are not available yet")};
     }
   }
 
@@ -285,7 +306,9 @@ class Parser {
     const std::string func = func_name();
     const SrcLoc func_loc = loc(start, pos_);
     skip_space(false);
-    if (peek() != '.') throw Mistake{syntax(pos_, "expected \".\" and a directive after " + func + ", found " + shown())};
+    if (peek() != '.')
+      throw Mistake{
+          syntax(pos_, "expected \".\" and a directive after " + func + ", found " + shown())};
     int stage = 0;
     while (next_link()) {
       pos_++;
@@ -320,7 +343,8 @@ class Parser {
     return index;
   }
 
-  void directive(const std::string &name, size_t at, const std::string &func, SrcLoc func_loc, int stage) {
+  void directive(const std::string &name, size_t at, const std::string &func, SrcLoc func_loc,
+                 int stage) {
     Directive d;
     d.loc = loc(at, pos_);
     d.func = func;
@@ -329,7 +353,8 @@ class Parser {
     const bool known = find_directive(name, &d.kind);
     if (!known) {
       Diagnostic unknown("S0102", d.loc, "there is no directive " + name);
-      for (const std::string &near : nearest_names(name, directive_names())) unknown.help.push_back("did you mean " + near + "?");
+      for (const std::string &near : nearest_names(name, directive_names()))
+        unknown.help.push_back("did you mean " + near + "?");
       report(std::move(unknown));
     }
     depth_ = 1;
@@ -343,7 +368,8 @@ class Parser {
     if (!known) return;
     shape(d);
     if (schedule_.directives.size() >= kMaxDirectives) {
-      throw CompileError(Diagnostic("S0002", d.loc, "more than " + std::to_string(kMaxDirectives) + " directives"));
+      throw CompileError(Diagnostic("S0002", d.loc,
+                                    "more than " + std::to_string(kMaxDirectives) + " directives"));
     }
     schedule_.directives.push_back(std::move(d));
   }
@@ -380,6 +406,7 @@ class Parser {
     const size_t var_at = pos_;
     const std::string var = dotted();
     d.args.push_back(Arg::level(0, func, stage, var, loc(var_at, pos_)));
+    d.args.back().func_loc = loc(start, start + func.size());
     skip_space(true);
     if (peek() == ',') pos_++;
     arguments(d.args, ')');
@@ -398,7 +425,9 @@ class Parser {
         pos_++;
         return;
       }
-      if (peek() != ',') throw Mistake{syntax(pos_, std::string("expected \",\" or \"") + close + "\", found " + shown())};
+      if (peek() != ',')
+        throw Mistake{
+            syntax(pos_, std::string("expected \",\" or \"") + close + "\", found " + shown())};
       pos_++;
     }
   }
@@ -425,7 +454,8 @@ class Parser {
   Arg value() {
     const size_t start = pos_;
     if (++depth_ > kMaxDepth) {
-      throw CompileError(Diagnostic("S0002", loc(start, start), "lists nested deeper than " + std::to_string(kMaxDepth)));
+      throw CompileError(Diagnostic("S0002", loc(start, start),
+                                    "lists nested deeper than " + std::to_string(kMaxDepth)));
     }
     Arg a = value_inside();
     depth_--;
@@ -493,19 +523,23 @@ class Parser {
       const auto *v = name == "vec" && args.size() == 1 ? args[0].as<ir::Variable>() : nullptr;
       const Type t = v ? parse_type(v->name) : Type();
       if (t.bits() != 0) return vec_of(t);
-      throw CompileError(Diagnostic("S0001", at, "a schedule cannot call " + name)
-                             .fix("there are vec(type), min, max, select, and fields like output.extent(0)"));
+      throw CompileError(
+          Diagnostic("S0001", at, "a schedule cannot call " + name)
+              .fix("there are vec(type), min, max, select, and fields like output.extent(0)"));
     };
-    cx.member = [](const std::string &name, const std::string &member, const std::vector<Expr> &args, SrcLoc at) -> Expr {
-      static const std::pair<const char *, int> kShort[] = {{"width", 0}, {"height", 1}, {"channels", 2}};
+    cx.member = [](const std::string &name, const std::string &member,
+                   const std::vector<Expr> &args, SrcLoc at) -> Expr {
+      static const std::pair<const char *, int> kShort[] = {
+          {"width", 0}, {"height", 1}, {"channels", 2}};
       for (const auto &s : kShort) {
         if (args.empty() && member == s.first) return buffer_field(name, "extent", s.second);
       }
       const int64_t *k = args.size() == 1 ? ir::as_const_int(args[0]) : nullptr;
       const bool field = member == "min" || member == "extent" || member == "stride";
       if (field && k && *k >= 0 && *k < 64) return buffer_field(name, member, static_cast<int>(*k));
-      throw CompileError(Diagnostic("S0001", at, "a buffer has no field " + member)
-                             .fix("there are min(d), extent(d), stride(d), width(), height(), channels()"));
+      throw CompileError(
+          Diagnostic("S0001", at, "a buffer has no field " + member)
+              .fix("there are min(d), extent(d), stride(d), width(), height(), channels()"));
     };
     return cx;
   }
@@ -542,7 +576,8 @@ class Parser {
     std::vector<Arg> &args = d.args;
     size_t n = args.size();
     TailStrategy tail;
-    if (n > 0 && args[n - 1].kind == Arg::Kind::Name && (find_tail(args[n - 1].text, &tail) || n == 7 || n == 9)) {
+    if (n > 0 && args[n - 1].kind == Arg::Kind::Name &&
+        (find_tail(args[n - 1].text, &tail) || n == 7 || n == 9)) {
       args[n - 1].kind = Arg::Kind::Enum;
     }
     if (n > 0 && args[n - 1].kind == Arg::Kind::Enum) n--;
@@ -590,10 +625,13 @@ std::string read_schedule_text(const std::string &path) {
     text.resize(static_cast<size_t>(in.gcount()));
     if (in.eof() || text.size() > kMaxBytes) return text;
   }
-  throw CompileError(Diagnostic("S0005", SrcLoc{intern_path(path), 0, 0, 0}, "schedule file " + path + " cannot be read")
+  throw CompileError(Diagnostic("S0005", SrcLoc{intern_path(path), 0, 0, 0},
+                                "schedule file " + path + " cannot be read")
                          .because(in ? "it is no regular file" : std::strerror(errno)));
 }
 
-Schedule load_schedule(const std::string &path) { return parse_schedule(read_schedule_text(path), path); }
+Schedule load_schedule(const std::string &path) {
+  return parse_schedule(read_schedule_text(path), path);
+}
 
 }  // namespace calotype::schedule

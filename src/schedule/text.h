@@ -30,8 +30,8 @@ CALO_EXPORT std::string cpp_name(const std::string &name);
 
 /// The file of `folder` for `target` (design: folder choice), or for `variant` if not empty.
 /// `parameters`: generator parameters for `when` lines. Throws S0004 listing what is there and why it does not fit.
-CALO_EXPORT std::string choose_schedule_file(const std::string &folder, const Target &target,
-                                             const std::string &variant = {},
-                                             const std::vector<std::pair<std::string, std::string>> &parameters = {});
+CALO_EXPORT std::string choose_schedule_file(
+    const std::string &folder, const Target &target, const std::string &variant = {},
+    const std::vector<std::pair<std::string, std::string>> &parameters = {});
 
 }  // namespace calotype::schedule

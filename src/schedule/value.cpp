@@ -13,7 +13,7 @@ using ir::NodeKind;
 
 // Folds int64 arithmetic with the language's division; gives up on overflow and on anything else. Shared nodes once.
 class Folder {
- public:
+public:
   std::optional<int64_t> fold(const Expr &e) {
     if (!e.defined()) return std::nullopt;
     if (const int64_t *i = ir::as_const_int(e)) return *i;
@@ -27,7 +27,7 @@ class Folder {
     return value;
   }
 
- private:
+private:
   std::optional<int64_t> compute(const Expr &e) {
     if (!e.type().is_int_or_uint() || !e.type().is_scalar()) return std::nullopt;
     switch (e.kind()) {
@@ -62,8 +62,7 @@ class Folder {
     return fold(*c ? op->true_value : op->false_value);
   }
 
-  template <typename T>
-  std::optional<int64_t> binary(const T *op, NodeKind kind) {
+  template <typename T> std::optional<int64_t> binary(const T *op, NodeKind kind) {
     const std::optional<int64_t> a = fold(op->a), b = fold(op->b);
     if (!a || !b) return std::nullopt;
     const std::optional<int64_t> r = apply(kind, *a, *b);
@@ -74,11 +73,15 @@ class Folder {
   static std::optional<int64_t> apply(NodeKind kind, int64_t a, int64_t b) {
     int64_t r = 0;
     switch (kind) {
-      case NodeKind::Add: return __builtin_add_overflow(a, b, &r) ? std::nullopt : std::optional<int64_t>(r);
-      case NodeKind::Sub: return __builtin_sub_overflow(a, b, &r) ? std::nullopt : std::optional<int64_t>(r);
-      case NodeKind::Mul: return __builtin_mul_overflow(a, b, &r) ? std::nullopt : std::optional<int64_t>(r);
+      case NodeKind::Add:
+        return __builtin_add_overflow(a, b, &r) ? std::nullopt : std::optional<int64_t>(r);
+      case NodeKind::Sub:
+        return __builtin_sub_overflow(a, b, &r) ? std::nullopt : std::optional<int64_t>(r);
+      case NodeKind::Mul:
+        return __builtin_mul_overflow(a, b, &r) ? std::nullopt : std::optional<int64_t>(r);
       case NodeKind::Div: return divide(a, b);
-      case NodeKind::Mod: return b == 0 || b == INT64_MIN ? 0 : ((a % b) + std::llabs(b)) % std::llabs(b);
+      case NodeKind::Mod:
+        return b == 0 || b == INT64_MIN ? 0 : ((a % b) + std::llabs(b)) % std::llabs(b);
       case NodeKind::Min: return a < b ? a : b;
       case NodeKind::Max: return a > b ? a : b;
       case NodeKind::EQ: return a == b;
@@ -117,7 +120,9 @@ ir::ParameterRef find_param(const ir::Program &p, const std::string &name) {
   }
   for (const ir::Function &f : p.funcs) {
     for (const ir::ParameterRef &param : f.outputs) {
-      if (param && param->is_buffer && (param->name == before_dot(name) || f.name == before_dot(name))) return param;
+      if (param && param->is_buffer &&
+          (param->name == before_dot(name) || f.name == before_dot(name)))
+        return param;
     }
   }
   return {};
@@ -128,8 +133,11 @@ Diagnostic unknown_name(const std::string &name, const ValueScope &scope, SrcLoc
   for (const auto &let : scope.lets) known.push_back(let.first);
   for (const ir::ParameterRef &param : scope.program.params) known.push_back(param->name);
   Diagnostic d("S0103", loc, "no number is called " + name);
-  d.why.push_back({"an expression may use constants, let names, parameters, extents of buffers and vec(type)", {}});
-  for (const std::string &near : nearest_names(name, known)) d.help.push_back("did you mean " + near + "?");
+  d.why.push_back(
+      {"an expression may use constants, let names, parameters, extents of buffers and vec(type)",
+       {}});
+  for (const std::string &near : nearest_names(name, known))
+    d.help.push_back("did you mean " + near + "?");
   return d;
 }
 
@@ -169,13 +177,15 @@ Expr resolve_value(const Expr &e, const ValueScope &scope, SrcLoc loc, Diagnosti
     if (!param) return refuse(unknown_name(var->name, scope, loc));
     if (param->is_buffer) return ir::make_var(var->name, Int(32), param);
     if (!param->type.is_int_or_uint()) {
-      return refuse({"S0110", loc, "parameter " + var->name + " is no integer: " + to_string(param->type)});
+      return refuse(
+          {"S0110", loc, "parameter " + var->name + " is no integer: " + to_string(param->type)});
     }
     return ir::make_cast(var->type, ir::make_var(var->name, param->type, param));
   });
   if (!ok) return {};
   int64_t value = 0;
-  if (!ir::is_const(resolved) && constant_value(resolved, &value)) resolved = ir::make_int(resolved.type(), value);
+  if (!ir::is_const(resolved) && constant_value(resolved, &value))
+    resolved = ir::make_int(resolved.type(), value);
   return resolved;
 }
 

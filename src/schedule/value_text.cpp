@@ -12,7 +12,8 @@ namespace {
 using ir::NodeKind;
 
 // "output.extent.0" -> buffer, field and dimension.
-bool split_field(const std::string &name, std::string *buffer, std::string *field, std::string *dimension) {
+bool split_field(const std::string &name, std::string *buffer, std::string *field,
+                 std::string *dimension) {
   const size_t second = name.rfind('.');
   if (second == std::string::npos || second == 0) return false;
   const size_t first = name.rfind('.', second - 1);
@@ -24,8 +25,9 @@ bool split_field(const std::string &name, std::string *buffer, std::string *fiel
 }
 
 class Printer {
- public:
-  Printer(ValueStyle style, const std::function<std::string(const std::string &)> &name) : style_(style), name_(name) {}
+public:
+  Printer(ValueStyle style, const std::function<std::string(const std::string &)> &name)
+      : style_(style), name_(name) {}
 
   std::string print(const Expr &e, int around) {
     switch (e.kind()) {
@@ -56,7 +58,7 @@ class Printer {
     }
   }
 
- private:
+private:
   std::string integer(const Expr &e) {
     const int64_t v = e.as<ir::IntImm>()->value;
     if (e.type() == Int(32)) return std::to_string(v);
@@ -68,7 +70,8 @@ class Printer {
     std::string buffer, field, dimension;
     const std::string &name = v->name;
     if (style_ == ValueStyle::Schedule) {
-      if (split_field(name, &buffer, &field, &dimension)) return buffer + "." + field + "(" + dimension + ")";
+      if (split_field(name, &buffer, &field, &dimension))
+        return buffer + "." + field + "(" + dimension + ")";
       return name;
     }
     if (name.rfind("vec(", 0) == 0) {
@@ -81,8 +84,7 @@ class Printer {
     return name_ ? name_(name) : name;
   }
 
-  template <typename T>
-  std::string infix(const T *op, const char *text, int level, int around) {
+  template <typename T> std::string infix(const T *op, const char *text, int level, int around) {
     const std::string s = print(op->a, level) + text + print(op->b, level + 1);
     return level < around ? "(" + s + ")" : s;
   }
@@ -100,7 +102,10 @@ class Printer {
 
   static std::string type(Type t) {
     if (t.is_bool()) return "Bool()";
-    const char *kind = t.is_bfloat() ? "BFloat" : t.is_float() ? "Float" : t.is_uint() ? "UInt" : "Int";
+    const char *kind = t.is_bfloat()  ? "BFloat"
+                       : t.is_float() ? "Float"
+                       : t.is_uint()  ? "UInt"
+                                      : "Int";
     return std::string(kind) + "(" + std::to_string(t.bits()) + ")";
   }
 
@@ -110,7 +115,8 @@ class Printer {
 
 }  // namespace
 
-std::string value_text(const Expr &e, ValueStyle style, const std::function<std::string(const std::string &)> &name) {
+std::string value_text(const Expr &e, ValueStyle style,
+                       const std::function<std::string(const std::string &)> &name) {
   return e.defined() ? Printer(style, name).print(e, 0) : std::string();
 }
 

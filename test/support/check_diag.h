@@ -18,14 +18,17 @@ inline std::string diag_difference(const Error &e, const std::string &code, cons
     const std::string shown = render(d);
     std::string at = std::to_string(d.loc.line);
     if (d.loc.column) at += ":" + std::to_string(d.loc.column);
-    if (d.code == code && shown.find(text) != std::string::npos && (place.empty() || at == place)) return {};
+    if (d.code == code && shown.find(text) != std::string::npos && (place.empty() || at == place))
+      return {};
     all += shown;
   }
-  return "expected " + code + (place.empty() ? "" : " at " + place) + " with \"" + text + "\", got:\n" + all;
+  return "expected " + code + (place.empty() ? "" : " at " + place) + " with \"" + text +
+         "\", got:\n" + all;
 }
 
 template <typename F>
-std::string diag_mismatch(const F &run, const std::string &code, const std::string &text, const std::string &place = {}) {
+std::string diag_mismatch(const F &run, const std::string &code, const std::string &text,
+                          const std::string &place = {}) {
   try {
     run();
   } catch (const Error &e) {
@@ -38,10 +41,10 @@ std::string diag_mismatch(const F &run, const std::string &code, const std::stri
 
 }  // namespace calotype::test
 
-#define CHECK_DIAG_AT(expression, code, text, place)                                                      \
-  do {                                                                                                    \
-    const std::string calo_mismatch =                                                                     \
-        calotype::test::diag_mismatch([&] { static_cast<void>(expression); }, code, text, place);         \
-    CHECK_MESSAGE(calo_mismatch.empty(), calo_mismatch);                                                  \
+#define CHECK_DIAG_AT(expression, code, text, place)                                              \
+  do {                                                                                            \
+    const std::string calo_mismatch =                                                             \
+        calotype::test::diag_mismatch([&] { static_cast<void>(expression); }, code, text, place); \
+    CHECK_MESSAGE(calo_mismatch.empty(), calo_mismatch);                                          \
   } while (false)
 #define CHECK_DIAG(expression, code, text) CHECK_DIAG_AT(expression, code, text, "")

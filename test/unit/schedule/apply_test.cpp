@@ -22,9 +22,10 @@ std::vector<Diagnostic> mistakes(const std::string &lines, bool stop_at_first = 
 }  // namespace
 
 TEST_CASE("apply: the schedule of the documentation") {
-  const auto s = blur("let rows = 32\n"
-                      "output.split(y, yo, yi, rows).parallel(yo).vectorize(x, vec(u16))\n"
-                      "blur_x.store_at(output, yo).compute_at(output, yi).vectorize(x, vec(u16))\n");
+  const auto s = blur(
+      "let rows = 32\n"
+      "output.split(y, yo, yi, rows).parallel(yo).vectorize(x, vec(u16))\n"
+      "blur_x.store_at(output, yo).compute_at(output, yi).vectorize(x, vec(u16))\n");
   CHECK(loops_of(s, "output") == "yo!p, yi, x, x.v!v");
   CHECK(loops_of(s, "blur_x") == "y, x, x.v!v");
 }
@@ -50,7 +51,8 @@ TEST_CASE("apply: independent mistakes are collected in the order of the file") 
 }
 
 TEST_CASE("apply: what follows from a mistake is not reported") {
-  const auto all = mistakes("output.split(z, zo, zi, 8).vectorize(zi)\nblur_x.compute_at(output, zo)\n");
+  const auto all =
+      mistakes("output.split(z, zo, zi, 8).vectorize(zi)\nblur_x.compute_at(output, zo)\n");
   REQUIRE(all.size() == 1);
   CHECK(all[0].code == "S0103");
 }
@@ -80,7 +82,12 @@ TEST_CASE("apply: let names are resolved in order and may not grow without bound
     const std::string a = "a" + std::to_string(i - 1);
     lines += "let a" + std::to_string(i) + " = " + a + " + " + a + " - " + a + "\n";
   }
-  CHECK(ir::is_const_value(blur(lines + "output.split(x, xo, xi, a199 * 4)\n").of("output").stages[0].relations[0].factor, 4));
+  CHECK(ir::is_const_value(blur(lines + "output.split(x, xo, xi, a199 * 4)\n")
+                               .of("output")
+                               .stages[0]
+                               .relations[0]
+                               .factor,
+                           4));
 }
 
 TEST_CASE("resolve: fills names of C++ calls by id and drops those of other programs") {
@@ -106,9 +113,11 @@ TEST_CASE("resolve: unnamed Vars get canonical names") {
   schedule::Directive d;
   d.kind = schedule::DirectiveKind::split;
   d.func = "output";
-  d.args = {schedule::Arg::name("$v7"), schedule::Arg::name("$v8"), schedule::Arg::name("v0"), schedule::Arg::value(8)};
+  d.args = {schedule::Arg::name("$v7"), schedule::Arg::name("$v8"), schedule::Arg::name("v0"),
+            schedule::Arg::value(8)};
   s.directives.push_back(d);
-  d.args = {schedule::Arg::name("$v8"), schedule::Arg::name("$v9"), schedule::Arg::name("$v8"), schedule::Arg::value(4)};
+  d.args = {schedule::Arg::name("$v8"), schedule::Arg::name("$v9"), schedule::Arg::name("$v8"),
+            schedule::Arg::value(4)};
   s.directives.push_back(d);
   CHECK(loops_of(schedule::apply(p, s, test_target()), "output") == "y, v2, v1, v0");
 }

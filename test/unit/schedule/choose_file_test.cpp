@@ -16,7 +16,7 @@ using schedule::choose_schedule_file;
 namespace {
 // A folder that vanishes with the test.
 class Folder {
- public:
+public:
   Folder() {
     char name[] = "/tmp/calotype_choose_XXXXXX";
     path = mkdtemp(name);
@@ -32,13 +32,14 @@ class Folder {
     files_.push_back(file);
     return *this;
   }
-  std::string choose(const std::string &target, const std::string &variant = {},
-                     const std::vector<std::pair<std::string, std::string>> &parameters = {}) const {
+  std::string choose(
+      const std::string &target, const std::string &variant = {},
+      const std::vector<std::pair<std::string, std::string>> &parameters = {}) const {
     return choose_schedule_file(path, Target(target), variant, parameters).substr(path.size() + 1);
   }
   std::string path;
 
- private:
+private:
   std::vector<std::string> files_;
 };
 const char *const kPlain = "x86-64-linux";
@@ -72,7 +73,9 @@ TEST_CASE("choose: a device file beats CPU files where the target names the devi
 
 TEST_CASE("choose: conditions restrict and then win") {
   Folder f;
-  f.add("any.sched").add("any@type=bf16.sched", "when type == bf16\n").add("any-slow.sched", "when type == f32\n");
+  f.add("any.sched")
+      .add("any@type=bf16.sched", "when type == bf16\n")
+      .add("any-slow.sched", "when type == f32\n");
   CHECK(f.choose(kPlain) == "any.sched");
   CHECK(f.choose(kPlain, "", {{"type", "bf16"}}) == "any@type=bf16.sched");
   CHECK_DIAG(f.choose(kPlain, "slow"), "S0004", "it is for type == f32");

@@ -19,7 +19,8 @@ TEST_CASE("loop_state: an update loops over its RVars inside its pure variables"
 }
 
 TEST_CASE("loop_state: an update's constant arguments are no loops") {
-  const auto p = ProgramBuilder("p").func("f", {"x", "y"}, num(0)).update({num(3), var("y")}, num(1)).build();
+  const auto p =
+      ProgramBuilder("p").func("f", {"x", "y"}, num(0)).update({num(3), var("y")}, num(1)).build();
   CHECK(loops_of(schedule::initial_state(p), "f", 1) == "y");
 }
 
@@ -42,15 +43,20 @@ TEST_CASE("loop_state: a loop is found by name, position or an RVar's last part"
 }
 
 TEST_CASE("loop_state: two RVars that end alike are ambiguous") {
-  const auto p = ProgramBuilder("p").func("f", {"i"}, num(0)).update({var("r.x") + var("s.x")}, num(1), {{"r.x", num(2)}, {"s.x", num(2)}}).build();
+  const auto p = ProgramBuilder("p")
+                     .func("f", {"i"}, num(0))
+                     .update({var("r.x") + var("s.x")}, num(1), {{"r.x", num(2)}, {"s.x", num(2)}})
+                     .build();
   const auto state = schedule::initial_state(p);
   CHECK(schedule::find_loop(*p.find("f"), state.of("f").stages[1].loops, "x") == -2);
 }
 
 TEST_CASE("loop_state: extents are constant where factors, bounds and RDoms make them so") {
   const auto p = sum_program();
-  const auto state = run_schedule(p, "sum.compute_root().bound_extent(y, 20).split(x, xo, xi, 8).split(y, yo, yi, 8)\n"
-                                     "sum.update(0).fuse(r.x, r.y, t).split(t, to, ti, 4)\n");
+  const auto state = run_schedule(
+      p,
+      "sum.compute_root().bound_extent(y, 20).split(x, xo, xi, 8).split(y, yo, yi, 8)\n"
+      "sum.update(0).fuse(r.x, r.y, t).split(t, to, ti, 4)\n");
   const auto pure = schedule::constant_extents(*p.find("sum"), state.of("sum"), 0);
   CHECK(pure.at("xi") == 8);
   CHECK(pure.count("xo") == 0);

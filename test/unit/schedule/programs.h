@@ -20,10 +20,11 @@ inline Expr operator-(const Expr &a, const Expr &b) { return ir::make_sub(a, b);
 
 /// Builds a Program Func by Func, producers first; the last one is the output.
 class ProgramBuilder {
- public:
+public:
   explicit ProgramBuilder(const std::string &name) { p_.name = name; }
 
-  ProgramBuilder &func(const std::string &name, const std::vector<std::string> &args, const Expr &value) {
+  ProgramBuilder &func(const std::string &name, const std::vector<std::string> &args,
+                       const Expr &value) {
     ir::Function f;
     f.name = name;
     f.id = p_.funcs.size() + 1;
@@ -70,7 +71,7 @@ class ProgramBuilder {
     return p;
   }
 
- private:
+private:
   ir::Program p_;
 };
 
@@ -80,7 +81,20 @@ inline ir::Program blur_program() {
   return ProgramBuilder("blur")
       .func("in", {"x", "y"}, x + y)
       .func("blur_x", {"x", "y"}, call("in", {x - num(1), y}) + call("in", {x + num(1), y}))
-      .func("output", {"x", "y"}, call("blur_x", {x, y - num(1)}) + call("blur_x", {x, y}) + call("blur_x", {x, y + num(1)}))
+      .func("output", {"x", "y"},
+            call("blur_x", {x, y - num(1)}) + call("blur_x", {x, y}) +
+                call("blur_x", {x, y + num(1)}))
+      .build();
+}
+
+/// output = g + h, g(x, y) = f(x, y) + f(x + 1, y), h(x, y) = f(x, y), f(x, y) = x + y.
+inline ir::Program diamond_program() {
+  const Expr x = var("x"), y = var("y");
+  return ProgramBuilder("diamond")
+      .func("f", {"x", "y"}, x + y)
+      .func("g", {"x", "y"}, call("f", {x, y}) + call("f", {x + num(1), y}))
+      .func("h", {"x", "y"}, call("f", {x, y}))
+      .func("output", {"x", "y"}, call("g", {x, y}) + call("h", {x, y}))
       .build();
 }
 
@@ -90,9 +104,19 @@ inline ir::Program sum_program(Type t = Int(32)) {
   return ProgramBuilder("sums")
       .func("in", {"x", "y"}, ir::make_cast(t, x + y))
       .func("sum", {"x", "y"}, ir::make_zero(t))
-      .update({x, y}, call("sum", {x, y}, t) + call("in", {x + rx, y + ry}, t), {{"r.x", num(3)}, {"r.y", num(5)}})
+      .update({x, y}, call("sum", {x, y}, t) + call("in", {x + rx, y + ry}, t),
+              {{"r.x", num(3)}, {"r.y", num(5)}})
       .func("output", {"x", "y"}, call("sum", {x, y}, t))
       .build();
+}
+
+/// The programs that files name.
+inline ir::Program program_named(const std::string &name) {
+  if (name == "blur") return blur_program();
+  if (name == "diamond") return diamond_program();
+  if (name == "sum") return sum_program();
+  if (name == "sum_f32") return sum_program(Float(32));
+  return {};
 }
 
 }  // namespace calotype::test

@@ -12,8 +12,11 @@ using schedule::ScheduleState;
 
 namespace {
 ScheduleState blur(const std::string &lines) { return run_schedule(blur_program(), lines); }
-ScheduleState sums(const std::string &lines, Type t = Int(32)) { return run_schedule(sum_program(t), "sum.compute_root()\n" + lines); }
-const schedule::Relation &last_relation(const ScheduleState &s, const std::string &func, int stage = 0) {
+ScheduleState sums(const std::string &lines, Type t = Int(32)) {
+  return run_schedule(sum_program(t), "sum.compute_root()\n" + lines);
+}
+const schedule::Relation &last_relation(const ScheduleState &s, const std::string &func,
+                                        int stage = 0) {
   return s.of(func).stages[stage].relations.back();
 }
 }  // namespace
@@ -26,29 +29,36 @@ TEST_CASE("split: puts the inner loop inside, in the place of the old one") {
 }
 
 TEST_CASE("split: the outer or inner loop may keep the name") {
-  CHECK(loops_of(blur("output.split(x, x, xi, 4).split(x, x, xj, 2)\n"), "output") == "y, x, xj, xi");
+  CHECK(loops_of(blur("output.split(x, x, xi, 4).split(x, x, xj, 2)\n"), "output") ==
+        "y, x, xj, xi");
   CHECK(loops_of(blur("output.split(x, xo, x, 4)\n"), "output") == "y, xo, x");
 }
 
 TEST_CASE("split: every tail is taken for a pure definition") {
-  for (const char *tail : {"RoundUp", "GuardWithIf", "Predicate", "PredicateLoads", "PredicateStores", "ShiftInwards",
-                           "ShiftInwardsAndBlend", "RoundUpAndBlend", "Auto"}) {
+  for (const char *tail :
+       {"RoundUp", "GuardWithIf", "Predicate", "PredicateLoads", "PredicateStores", "ShiftInwards",
+        "ShiftInwardsAndBlend", "RoundUpAndBlend", "Auto"}) {
     CAPTURE(tail);
     const auto s = blur("output.split(x, xo, xi, 16, " + std::string(tail) + ")\n");
     CHECK(std::string(schedule::tail_name(last_relation(s, "output").tail)) == tail);
   }
 }
 
-TEST_CASE("split: an update guards its tail, and needs none where the factor divides a promised extent") {
-  CHECK(last_relation(sums("sum.update(0).split(x, xo, xi, 8)\n"), "sum", 1).tail == TailStrategy::GuardWithIf);
+TEST_CASE(
+    "split: an update guards its tail, and needs none where the factor divides a promised extent") {
+  CHECK(last_relation(sums("sum.update(0).split(x, xo, xi, 8)\n"), "sum", 1).tail ==
+        TailStrategy::GuardWithIf);
   const auto s = sums("sum.bound_extent(x, 32)\nsum.update(0).split(x, xo, xi, 8, RoundUp)\n");
   CHECK(last_relation(s, "sum", 1).tail == TailStrategy::RoundUp);
 }
 
 TEST_CASE("split: an update refuses tails that compute twice or beyond") {
-  CHECK_DIAG_AT(sums("sum.update(0).split(x, xo, xi, 8, ShiftInwards)\n"), "S0113", "ShiftInwards cannot be used", "3:35");
-  CHECK_DIAG(sums("sum.update(0).split(x, xo, xi, 8, RoundUp)\n"), "S0113", "beyond those asked for");
-  CHECK_DIAG(sums("sum.update(0).split(r.x, xo, xi, 2, RoundUp)\n"), "S0113", "belongs to a reduction");
+  CHECK_DIAG_AT(sums("sum.update(0).split(x, xo, xi, 8, ShiftInwards)\n"), "S0113",
+                "ShiftInwards cannot be used", "3:35");
+  CHECK_DIAG(sums("sum.update(0).split(x, xo, xi, 8, RoundUp)\n"), "S0113",
+             "beyond those asked for");
+  CHECK_DIAG(sums("sum.update(0).split(r.x, xo, xi, 2, RoundUp)\n"), "S0113",
+             "belongs to a reduction");
 }
 
 TEST_CASE("split: a reduction's split is exact") {
@@ -59,7 +69,8 @@ TEST_CASE("split: a reduction's split is exact") {
 }
 
 TEST_CASE("split: a shifted block needs room") {
-  CHECK_DIAG(blur("output.split(x, xo, xi, 8).split(xi, a, b, 16, ShiftInwards)\n"), "S0113", "extent 8 is smaller than factor 16");
+  CHECK_DIAG(blur("output.split(x, xo, xi, 8).split(xi, a, b, 16, ShiftInwards)\n"), "S0113",
+             "extent 8 is smaller than factor 16");
   const auto s = blur("output.split(x, xo, xi, 8).split(xi, a, b, 16)\n");
   CHECK(last_relation(s, "output").tail == TailStrategy::GuardWithIf);
 }
@@ -80,7 +91,8 @@ TEST_CASE("split: a factor may be an expression over a parameter") {
 }
 
 TEST_CASE("split: names must be new, different and known") {
-  CHECK_DIAG_AT(blur("output.split(x, y, xi, 8)\n"), "S0109", "loop name y is already used", "2:17");
+  CHECK_DIAG_AT(blur("output.split(x, y, xi, 8)\n"), "S0109", "loop name y is already used",
+                "2:17");
   CHECK_DIAG_AT(blur("output.split(x, xi, xi, 8)\n"), "S0114", "xi", "2:21");
   CHECK_DIAG_AT(blur("output.split(z, zo, zi, 8)\n"), "S0103", "output has no loop z", "2:14");
   CHECK_DIAG(blur("output.split(x, xo, xi, 8).split(y, x, yi, 8)\n"), "S0109", "was used before");
@@ -92,7 +104,8 @@ TEST_CASE("split: arguments are counted and their kinds checked") {
   CHECK_DIAG(blur("output.split(x, xo, xi, 8, Auto, 1)\n"), "S0105", "too many");
   CHECK_DIAG(blur("output.split(3, xo, xi, 8)\n"), "S0105", "expected the name of a loop");
   CHECK_DIAG(blur("output.split(x, xo, xi, 8, Nonsense)\n"), "S0105", "no TailStrategy Nonsense");
-  CHECK(loops_of(blur("output.split(x, xo, xi, tail=GuardWithIf, factor=8)\n"), "output") == "y, xo, xi");
+  CHECK(loops_of(blur("output.split(x, xo, xi, tail=GuardWithIf, factor=8)\n"), "output") ==
+        "y, xo, xi");
 }
 
 TEST_CASE("fuse: the fused loop takes the inner one's place") {
@@ -127,27 +140,34 @@ TEST_CASE("reorder: refuses repeated and unknown names") {
 
 TEST_CASE("reorder: RVars of an integer sum may change places, those of a float sum may not") {
   CHECK(loops_of(sums("sum.update(0).reorder(r.y, r.x)\n"), "sum", 1) == "y, x, r.x, r.y");
-  CHECK_DIAG_AT(sums("sum.update(0).reorder(r.y, r.x)\n", Float(32)), "S0111", "floating-point", "3:15");
+  CHECK_DIAG_AT(sums("sum.update(0).reorder(r.y, r.x)\n", Float(32)), "S0111", "floating-point",
+                "3:15");
 }
 
 TEST_CASE("reorder: pure variables may go inside RVars") {
-  CHECK(loops_of(sums("sum.update(0).reorder(x, y, r.x, r.y)\n", Float(32)), "sum", 1) == "r.y, r.x, y, x");
+  CHECK(loops_of(sums("sum.update(0).reorder(x, y, r.x, r.y)\n", Float(32)), "sum", 1) ==
+        "r.y, r.x, y, x");
 }
 
 TEST_CASE("reorder: a recurrence keeps its order") {
-  const auto p = ProgramBuilder("p")
-                     .func("f", {"x", "y"}, num(0))
-                     .update({var("r.x"), var("r.y")}, call("f", {var("r.x") - num(1), var("r.y") - num(1)}), {{"r.x", num(4)}, {"r.y", num(5)}})
-                     .build();
+  const auto p =
+      ProgramBuilder("p")
+          .func("f", {"x", "y"}, num(0))
+          .update({var("r.x"), var("r.y")}, call("f", {var("r.x") - num(1), var("r.y") - num(1)}),
+                  {{"r.x", num(4)}, {"r.y", num(5)}})
+          .build();
   CHECK_DIAG(run_schedule(p, "f.update(0).reorder(r.y, r.x)\n"), "S0111", "another iteration");
   CHECK_DIAG(run_schedule(p, "f.update(0).parallel(r.y)\n"), "S0111", "at once");
 }
 
 TEST_CASE("tile: splits two loops and orders inner before outer") {
   CHECK(loops_of(blur("output.tile(x, y, xo, yo, xi, yi, 8, 4)\n"), "output") == "yo, xo, yi, xi");
-  CHECK(loops_of(blur("output.tile(x, y, xi, yi, 8, 4, GuardWithIf)\n"), "output") == "y, x, yi, xi");
-  CHECK(loops_of(blur("output.tile({x, y}, {xo, yo}, {xi, yi}, {8, 4})\n"), "output") == "yo, xo, yi, xi");
-  CHECK(loops_of(blur("let w = 8\noutput.tile(x, y, xo, yo, xi, yi, w, w)\n"), "output") == "yo, xo, yi, xi");
+  CHECK(loops_of(blur("output.tile(x, y, xi, yi, 8, 4, GuardWithIf)\n"), "output") ==
+        "y, x, yi, xi");
+  CHECK(loops_of(blur("output.tile({x, y}, {xo, yo}, {xi, yi}, {8, 4})\n"), "output") ==
+        "yo, xo, yi, xi");
+  CHECK(loops_of(blur("let w = 8\noutput.tile(x, y, xo, yo, xi, yi, w, w)\n"), "output") ==
+        "yo, xo, yi, xi");
 }
 
 TEST_CASE("tile: refuses wrong counts and repeated loops") {
@@ -181,17 +201,20 @@ TEST_CASE("vectorize: lanes are constant and not too many") {
 }
 
 TEST_CASE("vectorize: an RVar needs proof that its iterations are independent") {
-  CHECK_DIAG(sums("sum.update(0).vectorize(r.x)\n"), "S0111", "use a loop whose iterations are independent: x, y");
-  const auto p = ProgramBuilder("p")
-                     .func("f", {"x", "y"}, num(0))
-                     .update({var("r.x"), num(0)}, call("f", {var("r.x"), num(0)}) + num(1), {{"r.x", num(8)}})
-                     .build();
+  CHECK_DIAG(sums("sum.update(0).vectorize(r.x)\n"), "S0111",
+             "use a loop whose iterations are independent: x, y");
+  const auto p =
+      ProgramBuilder("p")
+          .func("f", {"x", "y"}, num(0))
+          .update({var("r.x"), num(0)}, call("f", {var("r.x"), num(0)}) + num(1), {{"r.x", num(8)}})
+          .build();
   CHECK(loops_of(run_schedule(p, "f.update(0).vectorize(r.x)\n"), "f", 1) == "r.x!v");
 }
 
 TEST_CASE("unroll: copies a loop of constant extent") {
   CHECK(loops_of(blur("output.unroll(x, 4)\n"), "output") == "y, x, x.u!u");
-  CHECK(loops_of(sums("sum.update(0).unroll(r.x).unroll(r.y)\n", Float(32)), "sum", 1) == "y, x, r.y!u, r.x!u");
+  CHECK(loops_of(sums("sum.update(0).unroll(r.x).unroll(r.y)\n", Float(32)), "sum", 1) ==
+        "y, x, r.y!u, r.x!u");
 }
 
 TEST_CASE("parallel: with a task size the outer loop is parallel") {
@@ -219,7 +242,8 @@ TEST_CASE("a refused directive leaves the state as it was") {
   schedule::Directive d;
   d.kind = schedule::DirectiveKind::split;
   d.func = "output";
-  d.args = {schedule::Arg::name("x"), schedule::Arg::name("xo"), schedule::Arg::name("xi"), schedule::Arg::value(0)};
+  d.args = {schedule::Arg::name("x"), schedule::Arg::name("xo"), schedule::Arg::name("xi"),
+            schedule::Arg::value(0)};
   const auto reason = schedule::check_directive(p, before, d, test_target());
   CHECK_FALSE(reason.legal);
   CHECK(reason.diagnostic.code == "S0110");
@@ -240,7 +264,8 @@ TEST_CASE("bounds: are kept, merged and refused when they contradict") {
   CHECK(ir::is_const_value(s.of("output").bounds[0].extent, 64));
   CHECK(ir::is_const_value(s.of("output").bounds[1].modulus, 8));
   CHECK(ir::is_const_value(s.of("output").bounds[1].remainder, 0));
-  CHECK_DIAG(blur("output.bound(x, 0, 64).bound_extent(x, 32)\n"), "S0117", "extent 64 was given before");
+  CHECK_DIAG(blur("output.bound(x, 0, 64).bound_extent(x, 32)\n"), "S0117",
+             "extent 64 was given before");
   CHECK_DIAG(blur("output.bound(z, 0, 64)\n"), "S0103", "no dimension z");
   CHECK_DIAG(blur("output.bound_extent(x, 0)\n"), "S0110", "extent of bound_extent is 0");
   CHECK_DIAG(blur("output.align_extent(x, 8).align_bounds(x, 4)\n"), "S0117", "alignment");

@@ -12,11 +12,13 @@ inline Target test_target() { return Target("x86-64-linux-sse41-avx-f16c-fma-avx
 
 /// Line n of `lines` is reported as line n + 1.
 inline schedule::ScheduleState run_schedule(const ir::Program &p, const std::string &lines) {
-  return schedule::apply(p, schedule::parse_schedule("calotype 1\n" + lines, "test.sched"), test_target());
+  return schedule::apply(p, schedule::parse_schedule("calotype 1\n" + lines, "test.sched"),
+                         test_target());
 }
 
 /// "y, xo, xi!v": the loops of a stage, outermost first, with ! and a letter for those that are not serial.
-inline std::string loops_of(const schedule::ScheduleState &s, const std::string &func, int stage = 0) {
+inline std::string loops_of(const schedule::ScheduleState &s, const std::string &func,
+                            int stage = 0) {
   std::string text;
   const auto &loops = s.of(func).stages[stage].loops;
   for (size_t i = loops.size(); i-- > 0;) {

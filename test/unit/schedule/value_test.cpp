@@ -30,7 +30,8 @@ TEST_CASE("value: names are lets, parameters, buffer fields or vec") {
   const schedule::ValueScope scope{p, target, lets};
   Diagnostic why;
   CHECK(ir::is_const_value(schedule::resolve_value(var("m") + num(1), scope, {}, &why), 6));
-  CHECK(ir::is_const_value(schedule::resolve_value(schedule::vec_of(Float(32)), scope, {}, &why), 8));
+  CHECK(
+      ir::is_const_value(schedule::resolve_value(schedule::vec_of(Float(32)), scope, {}, &why), 8));
   const Expr n = schedule::resolve_value(var("n") + num(1), scope, {}, &why);
   REQUIRE(n.defined());
   CHECK(n.type() == Int(32));
@@ -46,7 +47,10 @@ TEST_CASE("value: text keeps the structure with few parentheses") {
   CHECK(value_text(ir::make_mul(a + b, num(2)), ValueStyle::Schedule) == "(a + b) * 2");
   CHECK(value_text(a - (b - num(1)), ValueStyle::Schedule) == "a - (b - 1)");
   CHECK(value_text(a - b - num(1), ValueStyle::Schedule) == "a - b - 1");
-  CHECK(value_text(schedule::buffer_field("in", "extent", 1), ValueStyle::Schedule) == "in.extent(1)");
-  CHECK(value_text(schedule::buffer_field("in", "extent", 1), ValueStyle::Cpp) == "in.dim(1).extent()");
-  CHECK(value_text(schedule::vec_of(UInt(16)), ValueStyle::Cpp) == "get_target().natural_vector_size(UInt(16))");
+  CHECK(value_text(schedule::buffer_field("in", "extent", 1), ValueStyle::Schedule) ==
+        "in.extent(1)");
+  CHECK(value_text(schedule::buffer_field("in", "extent", 1), ValueStyle::Cpp) ==
+        "in.dim(1).extent()");
+  CHECK(value_text(schedule::vec_of(UInt(16)), ValueStyle::Cpp) ==
+        "get_target().natural_vector_size(UInt(16))");
 }
