@@ -43,7 +43,8 @@ Value *Ops::reinterpret(Type to, Type from, Value *v) {
   }
   if (from.is_handle()) {
     Value *bits = b_.CreatePtrToInt(v, type(UInt(64, from.lanes())));
-    return to.is_int_or_uint() ? b_.CreateZExtOrTrunc(bits, target) : b_.CreateBitCast(bits, target);
+    return to.is_int_or_uint() ? b_.CreateZExtOrTrunc(bits, target)
+                               : b_.CreateBitCast(bits, target);
   }
   return b_.CreateBitCast(v, target);
 }
@@ -78,7 +79,9 @@ Value *Ops::float_to_int32(Type to, Type from, Value *v) {
   llvm::Type *target = type(to.with_lanes(from.lanes()));
   bool is_double = from.bits() == 64;
   Value *below_2_31 = real(f, is_double ? 2147483647.0 : 2147483520.0);
-  auto capped = [&](Value *x) { return b_.CreateSelect(b_.CreateFCmpOLT(x, below_2_31), x, below_2_31); };
+  auto capped = [&](Value *x) {
+    return b_.CreateSelect(b_.CreateFCmpOLT(x, below_2_31), x, below_2_31);
+  };
   if (to.is_int()) {
     Value *low = real(f, -0x1p31);
     Value *clamped = capped(b_.CreateSelect(b_.CreateFCmpOGT(v, low), v, low));

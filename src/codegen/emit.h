@@ -26,15 +26,15 @@ enum class Interface {
 };
 
 class Emitter {
- public:
+public:
   Emitter(llvm::Module &module, const Target &target, Interface interface);
   void function(const lower::LoweredFunction &f);
 
- private:
+private:
   /// A name in scope. depth: how many loops must run for the value to change (0: none).
   struct Symbol {
     Value *value = nullptr;
-    Value *wide = nullptr;  ///< the same in 64 bits, for Int32 loop variables
+    Value *wide = nullptr;  ///< the same in 64 bits, for Int32 loop variables and index arithmetic
     int depth = 0;
     Type type;
     ir::Name storage;  ///< of a host pointer: which memory it is
@@ -71,11 +71,11 @@ class Emitter {
 
   /// Forgets, when it ends, the values cached since it began; `fresh`: hides the earlier ones meanwhile.
   class CacheScope {
-   public:
+  public:
     CacheScope(Emitter &e, bool fresh);
     ~CacheScope();
 
-   private:
+  private:
     Emitter &e_;
     bool fresh_;
     size_t mark_;
@@ -84,7 +84,8 @@ class Emitter {
   };
 
   // Functions and statements: llvm.cpp.
-  llvm::Function *start_function(const std::string &name, const std::vector<llvm::Type *> &params, bool internal);
+  llvm::Function *start_function(const std::string &name, const std::vector<llvm::Type *> &params,
+                                 bool internal);
   void bind_arguments(const lower::LoweredFunction &f, Value *args);
   void add_wrappers(const lower::LoweredFunction &f, llvm::Function *body);
   void add_scopes(const ir::Stmt &body);
@@ -110,8 +111,7 @@ class Emitter {
   Value *expr(const Expr &e);
   Value *compute(const Expr &e);
   /// Evaluates by `f` unless `e` has been in this statement. `variant` tells kinds of evaluation apart.
-  template <typename F>
-  Value *cached(const Expr &e, int variant, F f);
+  template <typename F> Value *cached(const Expr &e, int variant, F f);
   void forget_values();
   Value *variable(const ir::Variable *op);
   Value *binary(const Expr &e);
@@ -127,7 +127,8 @@ class Emitter {
   /// An Int(32) or Int(64) scalar in 64 bits; Int(32) arithmetic is widened to the leaves.
   Value *wide(const Expr &e);
   Value *wide_sum(const Expr &e);
-  Value *condition(const Expr &e);  ///< a scalar bool
+  Symbol define(const Expr &value);  ///< what a let binds its name to
+  Value *condition(const Expr &e);   ///< a scalar bool
   Value *any_lane(Value *mask);
 
   // Memory: memory.cpp.
@@ -151,8 +152,7 @@ class Emitter {
   Value *from_memory(Type t, Value *v);
   Value *to_memory(Type t, Value *v);
   /// Runs `then` only where `cond` holds; the result is zero of type `t` otherwise (no result if t is null).
-  template <typename F>
-  Value *when(Value *cond, llvm::Type *t, F then);
+  template <typename F> Value *when(Value *cond, llvm::Type *t, F then);
 
   llvm::Module &module_;
   llvm::LLVMContext &cx_;
@@ -168,14 +168,15 @@ class Emitter {
   int depth_ = 0;          ///< depth of what was evaluated since it was last reset
   bool in_index_ = false;  ///< inside a load's or store's index: no overflow
   Value *mask_ = nullptr;  ///< lanes of an enclosing vector if_then_else that are evaluated
-  std::unordered_map<ir::Name, std::pair<llvm::MDNode *, llvm::MDNode *>> scopes_;  ///< alias.scope, noalias
+  std::unordered_map<ir::Name, std::pair<llvm::MDNode *, llvm::MDNode *>>
+      scopes_;  ///< alias.scope, noalias
   std::unordered_map<std::string, Value *> strings_;
   int bodies_ = 0;
 };
 
-template <typename F>
-Value *Emitter::cached(const Expr &e, int variant, F f) {
-  bool shared = e.get()->ref_count() > 1 && e.kind() > ir::NodeKind::StringImm && e.kind() != ir::NodeKind::Variable;
+template <typename F> Value *Emitter::cached(const Expr &e, int variant, F f) {
+  bool shared = e.get()->ref_count() > 1 && e.kind() > ir::NodeKind::StringImm &&
+                e.kind() != ir::NodeKind::Variable;
   if (!shared) return f();
   uintptr_t key = reinterpret_cast<uintptr_t>(e.get()) + static_cast<uintptr_t>(variant);
   auto it = cache_.find(key);
@@ -187,14 +188,14 @@ Value *Emitter::cached(const Expr &e, int variant, F f) {
   depth_ = 0;
   Value *v = f();
   const auto *c = e.as<ir::Call>();
-  bool effect = c && (c->call_type == ir::CallType::Extern || c->call_type == ir::CallType::Intrinsic);
+  bool effect =
+      c && (c->call_type == ir::CallType::Extern || c->call_type == ir::CallType::Intrinsic);
   if (!effect && cache_.insert({key, {v, depth_, e}}).second) cache_log_.push_back(key);
   depth_ = std::max(depth_, before);
   return v;
 }
 
-template <typename F>
-Value *Emitter::when(Value *cond, llvm::Type *t, F then) {
+template <typename F> Value *Emitter::when(Value *cond, llvm::Type *t, F then) {
   llvm::BasicBlock *before = b_.GetInsertBlock();
   llvm::BasicBlock *run = new_block("then"), *after = new_block("after");
   b_.CreateCondBr(cond, run, after);

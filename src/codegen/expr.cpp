@@ -15,10 +15,13 @@ using ir::NodeKind;
 using IntrinsicOp = ir::Intrinsic;
 
 namespace {
-[[noreturn]] void no_code_for(const std::string &what) { raise(Diagnostic("T0103", {}, "no code for " + what)); }
+[[noreturn]] void no_code_for(const std::string &what) {
+  raise(Diagnostic("T0103", {}, "no code for " + what));
+}
 }  // namespace
 
-Emitter::CacheScope::CacheScope(Emitter &e, bool fresh) : e_(e), fresh_(fresh), mark_(e.cache_log_.size()) {
+Emitter::CacheScope::CacheScope(Emitter &e, bool fresh)
+    : e_(e), fresh_(fresh), mark_(e.cache_log_.size()) {
   if (!fresh_) return;
   outer_.swap(e_.cache_);
   outer_log_.swap(e_.cache_log_);
@@ -92,16 +95,17 @@ Value *Emitter::variable(const ir::Variable *op) {
 
 Value *Emitter::binary(const Expr &e) {
   switch (e.kind()) {
-#define CASE(K)                                                       \
-  case NodeKind::K: {                                                 \
-    const auto *op = e.as<ir::K>();                                   \
-    Value *a = expr(op->a);                                           \
-    return ops_.binary(NodeKind::K, op->a.type(), a, expr(op->b));    \
+#define CASE(K)                                                    \
+  case NodeKind::K: {                                              \
+    const auto *op = e.as<ir::K>();                                \
+    Value *a = expr(op->a);                                        \
+    return ops_.binary(NodeKind::K, op->a.type(), a, expr(op->b)); \
   }
-    CASE(Add) CASE(Sub) CASE(Mul) CASE(Div) CASE(Mod) CASE(Min) CASE(Max)
-    CASE(EQ) CASE(NE) CASE(LT) CASE(LE) CASE(GT) CASE(GE) CASE(And) CASE(Or)
+    CASE(Add)
+    CASE(Sub) CASE(Mul) CASE(Div) CASE(Mod) CASE(Min) CASE(Max) CASE(EQ) CASE(NE) CASE(LT) CASE(LE)
+        CASE(GT) CASE(GE) CASE(And) CASE(Or)
 #undef CASE
-    default: no_code_for("this kind of expression");
+            default : no_code_for("this kind of expression");
   }
 }
 
@@ -124,11 +128,13 @@ Value *Emitter::ramp(const ir::Ramp *op) {
     Value *wide_base = ops_.splat(base, count), *wide_stride = ops_.splat(stride, count);
     std::vector<llvm::Constant *> counts;
     for (int i = 0; i < count; i++) {
-      Value *c = t.is_float() ? ops_.float_const(t.element_of(), i) : ops_.int_const(t.element_of(), i);
+      Value *c =
+          t.is_float() ? ops_.float_const(t.element_of(), i) : ops_.int_const(t.element_of(), i);
       counts.push_back(llvm::cast<llvm::Constant>(c));
     }
     Value *offsets = llvm::ConstantVector::get(counts);
-    return ops_.binary(NodeKind::Add, t, wide_base, ops_.binary(NodeKind::Mul, t, wide_stride, offsets));
+    return ops_.binary(NodeKind::Add, t, wide_base,
+                       ops_.binary(NodeKind::Mul, t, wide_stride, offsets));
   }
   for (int i = 0; i < count; i++) {
     Value *c = t.is_float() ? ops_.float_const(part, i) : ops_.int_const(part, i);
@@ -138,15 +144,31 @@ Value *Emitter::ramp(const ir::Ramp *op) {
   return ops_.concat(parts);
 }
 
-Value *Emitter::let(const ir::Let *op) {
+// Int32 sums and products are evaluated in 64 bits (see wide), or a split's x = xo * 8 + xi would hide from LLVM that
+// addresses are linear in xi. Cut to 32 bits they are the same, where nothing overflows the minimum and maximum too.
+Emitter::Symbol Emitter::define(const Expr &value) {
   int before = depth_;
   depth_ = 0;
   Symbol s;
-  s.value = expr(op->value);
+  s.type = value.type();
+  NodeKind k = value.kind();
+  bool index =
+      s.type == Int(32) && (k == NodeKind::Add || k == NodeKind::Sub || k == NodeKind::Mul ||
+                            k == NodeKind::Min || k == NodeKind::Max || k == NodeKind::Variable);
+  if (index) {
+    s.wide = wide(value);
+    s.value = b_.CreateTrunc(s.wide, b_.getInt32Ty());
+  } else {
+    s.value = expr(value);
+  }
   s.depth = depth_;
-  s.type = op->value.type();
-  // Entries made under this name must not be seen outside; if it hides another, nor the outer ones inside.
   depth_ = before;
+  return s;
+}
+
+Value *Emitter::let(const ir::Let *op) {
+  Symbol s = define(op->value);
+  // Entries made under this name must not be seen outside; if it hides another, nor the outer ones inside.
   CacheScope scope(*this, symbols_.contains(op->name));
   ir::ScopedBinding<Symbol> bind(symbols_, op->name, s);
   return expr(op->body);
@@ -158,9 +180,10 @@ Value *Emitter::shuffle(const ir::Shuffle *op) {
   bool identity = true;
   size_t total = 0;
   for (const Expr &v : op->vectors) total += static_cast<size_t>(v.type().lanes());
-  for (size_t i = 0; i < op->indices.size(); i++) identity = identity && op->indices[i] == static_cast<int>(i);
-  if (parts.size() == 2 && parts[0]->getType() == parts[1]->getType() && parts[0]->getType()->isVectorTy() &&
-      op->indices.size() > 1) {
+  for (size_t i = 0; i < op->indices.size(); i++)
+    identity = identity && op->indices[i] == static_cast<int>(i);
+  if (parts.size() == 2 && parts[0]->getType() == parts[1]->getType() &&
+      parts[0]->getType()->isVectorTy() && op->indices.size() > 1) {
     return b_.CreateShuffleVector(parts[0], parts[1], op->indices);
   }
   if (op->indices.size() == 1) {  // one lane: no need to join first
@@ -184,7 +207,8 @@ Value *Emitter::string_const(const std::string &text) {
 // ---- calls --------------------------------------------------------------------------------------------------------
 
 Value *Emitter::call(const ir::Call *op) {
-  if (op->call_type == ir::CallType::Extern || op->call_type == ir::CallType::PureExtern) return extern_call(op);
+  if (op->call_type == ir::CallType::Extern || op->call_type == ir::CallType::PureExtern)
+    return extern_call(op);
   if (op->call_type != ir::CallType::Intrinsic && op->call_type != ir::CallType::PureIntrinsic) {
     CALO_ASSERT(false, "a call of " + op->name.str() + " reached code generation");
   }
@@ -195,12 +219,12 @@ Value *Emitter::call(const ir::Call *op) {
   }
   switch (op->op) {
     case IntrinsicOp::if_then_else: return guarded(op);
-    case IntrinsicOp::return_second:
-      expr(op->args[0]);
-      return expr(op->args[1]);
+    case IntrinsicOp::return_second: expr(op->args[0]); return expr(op->args[1]);
     case IntrinsicOp::undef: return llvm::Constant::getNullValue(ops_.type(op->type));
     case IntrinsicOp::buffer_set_bounds:
-    case IntrinsicOp::buffer_set_type: set_buffer(op); return llvm::Constant::getNullValue(ops_.type(op->type));
+    case IntrinsicOp::buffer_set_type:
+      set_buffer(op);
+      return llvm::Constant::getNullValue(ops_.type(op->type));
     case IntrinsicOp::error: {
       Value *code = error_call(op);
       fail(code);
@@ -228,7 +252,8 @@ Value *Emitter::extern_call(const ir::Call *op) {
     raise(Diagnostic("T0103", {}, "no code for a call of the C function " + op->name.str())
               .because("compiled code may only call the functions that its runtime declares"));
   }
-  CALO_ASSERT(op->args.size() == f->params.size(), "wrong number of arguments for " + op->name.str());
+  CALO_ASSERT(op->args.size() == f->params.size(),
+              "wrong number of arguments for " + op->name.str());
   std::vector<Value *> args;
   for (size_t i = 0; i < op->args.size(); i++) {
     const Expr &a = op->args[i];
@@ -260,7 +285,8 @@ Value *Emitter::guarded(const ir::Call *op) {
     return v;
   };
   Value *a = side(op->args[1], c);
-  Value *b = op->args.size() < 3 ? llvm::Constant::getNullValue(t) : side(op->args[2], b_.CreateNot(c));
+  Value *b =
+      op->args.size() < 3 ? llvm::Constant::getNullValue(t) : side(op->args[2], b_.CreateNot(c));
   return b_.CreateSelect(c, a, b);
 }
 
@@ -282,16 +308,18 @@ Value *Emitter::buffer_field(const ir::Call *op) {
     return b_.CreateLoad(b_.getInt32Ty(), b_.CreateGEP(b_.getInt8Ty(), dims, at));
   };
   auto host_of = [&](Value *b) {
-    return b_.CreateLoad(b_.getPtrTy(),
-                         b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), b, offsetof(halide_buffer_t, host)));
+    return b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(
+                                            b_.getInt8Ty(), b, offsetof(halide_buffer_t, host)));
   };
   switch (op->op) {
     case IntrinsicOp::buffer_host: return host_of(buffer);
     case IntrinsicOp::buffer_min: return dim_field(offsetof(halide_dimension_t, min));
     case IntrinsicOp::buffer_extent: return dim_field(offsetof(halide_dimension_t, extent));
     case IntrinsicOp::buffer_stride: return dim_field(offsetof(halide_dimension_t, stride));
-    case IntrinsicOp::buffer_type_code: return field(b_.getInt32Ty(), offsetof(halide_buffer_t, type));
-    case IntrinsicOp::buffer_dimensions: return field(b_.getInt32Ty(), offsetof(halide_buffer_t, dimensions));
+    case IntrinsicOp::buffer_type_code:
+      return field(b_.getInt32Ty(), offsetof(halide_buffer_t, type));
+    case IntrinsicOp::buffer_dimensions:
+      return field(b_.getInt32Ty(), offsetof(halide_buffer_t, dimensions));
     case IntrinsicOp::buffer_is_bounds_query: {
       Value *device = field(b_.getInt64Ty(), offsetof(halide_buffer_t, device));
       return b_.CreateAnd(b_.CreateIsNull(host_of(buffer)), b_.CreateIsNull(device));
@@ -299,7 +327,8 @@ Value *Emitter::buffer_field(const ir::Call *op) {
     case IntrinsicOp::buffer_host_offset: {  // the byte ranges overlap
       Value *a = b_.CreatePtrToInt(host_of(buffer), b_.getInt64Ty());
       Value *c = b_.CreatePtrToInt(host_of(expr(op->args[2])), b_.getInt64Ty());
-      Value *a_end = b_.CreateAdd(a, wide(op->args[1])), *c_end = b_.CreateAdd(c, wide(op->args[3]));
+      Value *a_end = b_.CreateAdd(a, wide(op->args[1])),
+            *c_end = b_.CreateAdd(c, wide(op->args[3]));
       return b_.CreateAnd(b_.CreateICmpULT(a, c_end), b_.CreateICmpULT(c, a_end));
     }
     default: no_code_for(std::string("the operation ") + ir::intrinsic_name(op->op));
@@ -312,7 +341,8 @@ void Emitter::set_buffer(const ir::Call *op) {
     return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), from, bytes);
   };
   if (op->op == IntrinsicOp::buffer_set_type) {
-    b_.CreateStore(b_.CreateZExtOrTrunc(expr(op->args[1]), b_.getInt32Ty()), at(buffer, offsetof(halide_buffer_t, type)));
+    b_.CreateStore(b_.CreateZExtOrTrunc(expr(op->args[1]), b_.getInt32Ty()),
+                   at(buffer, offsetof(halide_buffer_t, type)));
     b_.CreateStore(expr(op->args[2]), at(buffer, offsetof(halide_buffer_t, dimensions)));
     return;
   }
@@ -375,8 +405,10 @@ Value *Emitter::wide_sum(const Expr &e) {
     }
     case NodeKind::Call: {
       const auto *c = e.as<ir::Call>();
-      bool marker = c->call_type == ir::CallType::PureIntrinsic || c->call_type == ir::CallType::Intrinsic;
-      if (marker && ir::intrinsic_class(c->op) == ir::IntrinsicClass::Marker) return wide(c->args[0]);
+      bool marker =
+          c->call_type == ir::CallType::PureIntrinsic || c->call_type == ir::CallType::Intrinsic;
+      if (marker && ir::intrinsic_class(c->op) == ir::IntrinsicClass::Marker)
+        return wide(c->args[0]);
       return narrow();
     }
     default: return narrow();

@@ -8,20 +8,16 @@
 namespace calotype::codegen {
 namespace {
 
-template <typename T>
-struct CType {
+template <typename T> struct CType {
   static Type get() { return type_of<T>(); }
 };
-template <>
-struct CType<const char *> {
+template <> struct CType<const char *> {
   static Type get() { return Handle(); }
 };
-template <>
-struct CType<halide_task_t> {
+template <> struct CType<halide_task_t> {
   static Type get() { return Handle(); }
 };
-template <>
-struct CType<void> {
+template <> struct CType<void> {
   static Type get() { return Type(); }
 };
 

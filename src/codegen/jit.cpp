@@ -19,11 +19,11 @@ namespace {
 namespace orc = llvm::orc;
 
 [[noreturn]] void cannot_link(llvm::Error e) {
-  raise(Diagnostic("T0104", {}, "compiled code cannot be loaded").because(llvm::toString(std::move(e))));
+  raise(Diagnostic("T0104", {}, "compiled code cannot be loaded")
+            .because(llvm::toString(std::move(e))));
 }
 
-template <typename T>
-T checked(llvm::Expected<T> value) {
+template <typename T> T checked(llvm::Expected<T> value) {
   if (!value) cannot_link(value.takeError());
   return std::move(*value);
 }
@@ -83,7 +83,8 @@ int JitFunction::call(void *user_context, const void *const *args) const {
 JitFunction compile_jit(const lower::LoweredFunction &f, const Target &t) {
   std::string why = why_not_runnable_here(t);
   if (!why.empty()) {
-    raise(Diagnostic("T0102", {}, "target " + t.to_string() + " cannot run on this machine").because(why));
+    raise(Diagnostic("T0102", {}, "target " + t.to_string() + " cannot run on this machine")
+              .because(why));
   }
   auto module = compile_module(f, t, Interface::Jit);
   llvm::SmallVector<char, 0> object;

@@ -12,7 +12,7 @@ namespace calotype::codegen {
 
 /// A compiled function that can be called. Thread-safe once made. Holds its code.
 class CALO_EXPORT JitFunction {
- public:
+public:
   JitFunction();
   ~JitFunction();
   JitFunction(JitFunction &&) noexcept;

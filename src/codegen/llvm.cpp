@@ -23,7 +23,7 @@ constexpr size_t kMostScopes = 256;         // alias lists grow with the square
 
 /// Every name that a statement reads, writes or defines.
 class UsedNames : public ir::IRGraphVisitor {
- public:
+public:
   std::set<ir::Name> values, memory;
   using IRVisitor::visit;
   void visit(const ir::Variable *op) override { values.insert(op->name); }
@@ -40,7 +40,11 @@ class UsedNames : public ir::IRGraphVisitor {
 }  // namespace
 
 Emitter::Emitter(llvm::Module &module, const Target &target, Interface interface)
-    : module_(module), cx_(module.getContext()), target_(target), interface_(interface), b_(module.getContext()),
+    : module_(module),
+      cx_(module.getContext()),
+      target_(target),
+      interface_(interface),
+      b_(module.getContext()),
       ops_(b_, target) {}
 
 // ---- functions ----------------------------------------------------------------------------------------------------
@@ -49,8 +53,8 @@ llvm::BasicBlock *Emitter::new_block(const char *name) {
   return llvm::BasicBlock::Create(cx_, name, frame_.function);
 }
 
-llvm::Function *Emitter::start_function(const std::string &name, const std::vector<llvm::Type *> &params,
-                                        bool internal) {
+llvm::Function *Emitter::start_function(const std::string &name,
+                                        const std::vector<llvm::Type *> &params, bool internal) {
   auto *type = llvm::FunctionType::get(b_.getInt32Ty(), params, false);
   auto linkage = internal ? llvm::Function::InternalLinkage : llvm::Function::ExternalLinkage;
   llvm::Function *f = llvm::Function::Create(type, linkage, name, module_);
@@ -143,7 +147,8 @@ void Emitter::add_scopes(const ir::Stmt &body) {
   llvm::MDBuilder md(cx_);
   llvm::MDNode *domain = md.createAnonymousAliasScopeDomain(pipeline_);
   std::vector<std::pair<ir::Name, llvm::MDNode *>> all;
-  for (const ir::Name &n : used.memory) all.push_back({n, md.createAnonymousAliasScope(domain, n.str())});
+  for (const ir::Name &n : used.memory)
+    all.push_back({n, md.createAnonymousAliasScope(domain, n.str())});
   for (size_t i = 0; i < all.size(); i++) {
     std::vector<llvm::Metadata *> others;
     for (size_t j = 0; j < all.size(); j++) {
@@ -233,17 +238,14 @@ void Emitter::stmt(const ir::Stmt &s) {
       }
       case NodeKind::LetStmt: {
         const auto *op = static_cast<const ir::LetStmt *>(at);
-        depth_ = 0;
-        Symbol symbol;
-        symbol.value = expr(op->value);
-        symbol.depth = depth_;
-        symbol.type = op->value.type();
-        symbols_.push(op->name, symbol);
+        symbols_.push(op->name, define(op->value));
         bound.push_back(op->name);
         next = op->body.get();
         break;
       }
-      case NodeKind::ProducerConsumer: next = static_cast<const ir::ProducerConsumer *>(at)->body.get(); break;
+      case NodeKind::ProducerConsumer:
+        next = static_cast<const ir::ProducerConsumer *>(at)->body.get();
+        break;
       case NodeKind::AssertStmt: assertion(static_cast<const ir::AssertStmt *>(at)); break;
       case NodeKind::For: loop(static_cast<const ir::For *>(at)); break;
       case NodeKind::Store: store(static_cast<const ir::Store *>(at)); break;
@@ -254,7 +256,8 @@ void Emitter::stmt(const ir::Stmt &s) {
         if (!ir::is_const(value)) expr(value);
         break;
       }
-      default: CALO_ASSERT(false, "a statement that lowering should have removed reached code generation");
+      default:
+        CALO_ASSERT(false, "a statement that lowering should have removed reached code generation");
     }
     at = next;
   }
@@ -387,10 +390,12 @@ void Emitter::parallel_loop(const ir::For *op, Value *min, Value *extent) {
   b_.restoreIP(outer_point);
   forget_values();
 
-  Value *low = b_.CreateTrunc(min, b_.getInt32Ty()), *count = b_.CreateTrunc(extent, b_.getInt32Ty());
+  Value *low = b_.CreateTrunc(min, b_.getInt32Ty()),
+        *count = b_.CreateTrunc(extent, b_.getInt32Ty());
   Value *code = call_extern(*find_extern("calo_par_for"), {body, low, count, closure});
   llvm::BasicBlock *bad = new_block("failed"), *good = new_block("done");
-  b_.CreateCondBr(b_.CreateIsNull(code), good, bad, llvm::MDBuilder(cx_).createLikelyBranchWeights());
+  b_.CreateCondBr(b_.CreateIsNull(code), good, bad,
+                  llvm::MDBuilder(cx_).createLikelyBranchWeights());
   b_.SetInsertPoint(bad);
   fail(code);
   b_.SetInsertPoint(good);
@@ -413,7 +418,8 @@ void Emitter::allocate(const ir::Allocate *op) {
   if (on_stack) {
     frame_.stack_bytes += bytes;
     int64_t elements = bytes / op->type.bytes();
-    auto *array = llvm::ArrayType::get(ops_.memory_type(op->type.element_of()), std::max<int64_t>(elements, 1));
+    auto *array = llvm::ArrayType::get(ops_.memory_type(op->type.element_of()),
+                                       std::max<int64_t>(elements, 1));
     llvm::IRBuilder<> entry(frame_.entry, frame_.entry->begin());
     llvm::AllocaInst *memory = entry.CreateAlloca(array);
     memory->setAlignment(llvm::Align(bytes >= kStackAlign ? kStackAlign : 16));
@@ -432,7 +438,8 @@ void Emitter::allocate(const ir::Allocate *op) {
 
 Value *Emitter::heap_allocation(const ir::Allocate *op) {
   llvm::Type *i64 = b_.getInt64Ty();
-  Value *bytes = b_.getInt64(static_cast<uint64_t>(op->type.bytes()) * static_cast<uint64_t>(op->type.lanes()));
+  Value *bytes = b_.getInt64(static_cast<uint64_t>(op->type.bytes()) *
+                             static_cast<uint64_t>(op->type.lanes()));
   Value *overflow = b_.getFalse();
   for (const Expr &e : op->extents) {
     Value *n = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, wide(e), b_.getInt64(0));
@@ -444,7 +451,8 @@ Value *Emitter::heap_allocation(const ir::Allocate *op) {
   auto request = [&] {
     Value *p = call_extern(*find_extern("calo_malloc"), {bytes});
     llvm::BasicBlock *bad = new_block("failed"), *good = new_block("allocated");
-    b_.CreateCondBr(b_.CreateIsNull(p), bad, good, llvm::MDBuilder(cx_).createUnlikelyBranchWeights());
+    b_.CreateCondBr(b_.CreateIsNull(p), bad, good,
+                    llvm::MDBuilder(cx_).createUnlikelyBranchWeights());
     b_.SetInsertPoint(bad);
     std::vector<Value *> facts = {string_const(pipeline_), string_const(op->name.str()), bytes};
     fail(call_extern(*find_extern("calo_error_out_of_memory"), facts));

@@ -34,7 +34,8 @@ Expr product(const Expr &a, const Expr &b) {
 
 const ir::Call *as_marker(const Expr &e) {
   const auto *c = e.as<ir::Call>();
-  bool intrinsic = c && (c->call_type == ir::CallType::PureIntrinsic || c->call_type == ir::CallType::Intrinsic);
+  bool intrinsic =
+      c && (c->call_type == ir::CallType::PureIntrinsic || c->call_type == ir::CallType::Intrinsic);
   return intrinsic && ir::intrinsic_class(c->op) == ir::IntrinsicClass::Marker ? c : nullptr;
 }
 
@@ -81,7 +82,8 @@ std::optional<Emitter::Linear> Emitter::linear(const Expr &index) {
 
 // Splits scale * e into a constant and terms, each with the depth at which it changes.
 void Emitter::terms(const Expr &e, int64_t scale, std::vector<Term> *out, int64_t *constant) {
-  constexpr size_t kMostTerms = 64;  // beyond, wide() goes on: it evaluates shared subexpressions once
+  constexpr size_t kMostTerms =
+      64;  // beyond, wide() goes on: it evaluates shared subexpressions once
   constexpr int64_t kMostScale = int64_t(1) << 20;
   bool index_type = e.type().is_int() && e.type().bits() >= 32;
   if (index_type && out->size() < kMostTerms) {
@@ -132,7 +134,8 @@ Value *Emitter::address(const ir::Name &name, Type element, const Expr &scalar_i
   int64_t constant = 0;
   terms(scalar_index, 1, &parts, &constant);
   in_index_ = outer;
-  std::stable_sort(parts.begin(), parts.end(), [](const Term &a, const Term &b) { return a.depth < b.depth; });
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Term &a, const Term &b) { return a.depth < b.depth; });
   Value *p = host(name);
   for (size_t i = 0; i < parts.size();) {
     Value *group = parts[i].value;
@@ -146,7 +149,8 @@ Value *Emitter::address(const ir::Name &name, Type element, const Expr &scalar_i
   return constant == 0 ? p : offset(element, p, b_.getInt64(static_cast<uint64_t>(constant)));
 }
 
-std::vector<Value *> Emitter::lane_addresses(const ir::Name &name, Type element, const Expr &index) {
+std::vector<Value *> Emitter::lane_addresses(const ir::Name &name, Type element,
+                                             const Expr &index) {
   int n = index.type().lanes();
   std::vector<Value *> result;
   if (auto at = linear(index)) {
@@ -163,7 +167,8 @@ std::vector<Value *> Emitter::lane_addresses(const ir::Name &name, Type element,
   Value *v = expr(index), *base = host(name);
   for (int k = 0; k < n; k++) {
     Value *i = ops_.lane(v, k);
-    i = index.type().is_uint() ? b_.CreateZExtOrTrunc(i, b_.getInt64Ty()) : b_.CreateSExtOrTrunc(i, b_.getInt64Ty());
+    i = index.type().is_uint() ? b_.CreateZExtOrTrunc(i, b_.getInt64Ty())
+                               : b_.CreateSExtOrTrunc(i, b_.getInt64Ty());
     result.push_back(offset(element, base, i));
   }
   return result;
@@ -197,9 +202,11 @@ void Emitter::store_at(const ir::Name &name, Type t, Value *value, Value *pointe
 
 // Whether the machine has masked moves of this element; LLVM otherwise tests and moves each lane.
 bool Emitter::masks_are_cheap(Type t) const {
-  bool bytes_too = target_.features_any_of({Target::AVX512_Skylake, Target::AVX512_Cannonlake, Target::AVX512_Zen4,
-                                            Target::AVX512_Zen5, Target::AVX512_SapphireRapids, Target::AVX10_1});
-  bool words = bytes_too || target_.features_any_of({Target::AVX, Target::AVX2, Target::AVX512, Target::AVX512_KNL});
+  bool bytes_too = target_.features_any_of({Target::AVX512_Skylake, Target::AVX512_Cannonlake,
+                                            Target::AVX512_Zen4, Target::AVX512_Zen5,
+                                            Target::AVX512_SapphireRapids, Target::AVX10_1});
+  bool words = bytes_too || target_.features_any_of(
+                                {Target::AVX, Target::AVX2, Target::AVX512, Target::AVX512_KNL});
   return t.bytes() >= 4 ? words : bytes_too;
 }
 
@@ -207,13 +214,15 @@ Value *Emitter::masked_load(const ir::Name &name, Type t, Value *pointer, Value 
   llvm::Type *memory = ops_.memory_type(t);
   llvm::Align align(t.bytes());
   auto masked = [&] {
-    Value *v = b_.CreateMaskedLoad(memory, pointer, align, mask, llvm::Constant::getNullValue(memory));
+    Value *v =
+        b_.CreateMaskedLoad(memory, pointer, align, mask, llvm::Constant::getNullValue(memory));
     annotate(v, name);
     return v;
   };
   if (masks_are_cheap(t)) return from_memory(t, masked());
   // Nearly always every lane is wanted: one whole access then.
-  llvm::BasicBlock *whole = new_block("whole"), *part = new_block("part"), *after = new_block("loaded");
+  llvm::BasicBlock *whole = new_block("whole"), *part = new_block("part"),
+                   *after = new_block("loaded");
   b_.CreateCondBr(b_.CreateAndReduce(mask), whole, part);
   b_.SetInsertPoint(whole);
   llvm::LoadInst *all = b_.CreateAlignedLoad(memory, pointer, align);
@@ -229,12 +238,14 @@ Value *Emitter::masked_load(const ir::Name &name, Type t, Value *pointer, Value 
   return from_memory(t, phi);
 }
 
-void Emitter::masked_store(const ir::Name &name, Type t, Value *value, Value *pointer, Value *mask) {
+void Emitter::masked_store(const ir::Name &name, Type t, Value *value, Value *pointer,
+                           Value *mask) {
   value = to_memory(t, value);
   llvm::Align align(t.bytes());
   auto masked = [&] { annotate(b_.CreateMaskedStore(value, pointer, align, mask), name); };
   if (masks_are_cheap(t)) return masked();
-  llvm::BasicBlock *whole = new_block("whole"), *part = new_block("part"), *after = new_block("stored");
+  llvm::BasicBlock *whole = new_block("whole"), *part = new_block("part"),
+                   *after = new_block("stored");
   b_.CreateCondBr(b_.CreateAndReduce(mask), whole, part);
   b_.SetInsertPoint(whole);
   annotate(b_.CreateAlignedStore(value, pointer, align), name);
@@ -341,7 +352,8 @@ void Emitter::store(const ir::Store *op) {
   store_lanes(op->name, op->value.type(), expr(op->value), op->index, mask);
 }
 
-void Emitter::store_lanes(const ir::Name &name, Type t, Value *value, const Expr &index, Value *mask) {
+void Emitter::store_lanes(const ir::Name &name, Type t, Value *value, const Expr &index,
+                          Value *mask) {
   int n = t.lanes();
   if (n == 1) {
     auto one = [&]() -> Value * {

@@ -30,8 +30,10 @@ namespace {
 // Only what the target names: code must run, and give the same bits, on every machine of that description. (Every
 // processor with AVX has popcnt, every one with AVX2 has bmi1, bmi2 and lzcnt.)
 std::string feature_string(const Target &t) {
-  const char *const v4 = "+avx2,+avx512f,+avx512cd,+avx512bw,+avx512dq,+avx512vl,+popcnt,+bmi,+bmi2,+lzcnt,+f16c,";
-  const char *const icelake = "+avx512ifma,+avx512vbmi,+avx512vbmi2,+avx512vnni,+avx512bitalg,+avx512vpopcntdq,";
+  const char *const v4 =
+      "+avx2,+avx512f,+avx512cd,+avx512bw,+avx512dq,+avx512vl,+popcnt,+bmi,+bmi2,+lzcnt,+f16c,";
+  const char *const icelake =
+      "+avx512ifma,+avx512vbmi,+avx512vbmi2,+avx512vnni,+avx512bitalg,+avx512vpopcntdq,";
   std::string s = "+sse2,+cx16,";
   auto add = [&](Target::Feature f, const std::string &text) {
     if (t.has_feature(f)) s += text;
@@ -55,8 +57,9 @@ std::string feature_string(const Target &t) {
 }
 
 bool has_512_bits(const Target &t) {
-  return t.features_any_of({Target::AVX512, Target::AVX512_KNL, Target::AVX512_Skylake, Target::AVX512_Cannonlake,
-                            Target::AVX512_Zen4, Target::AVX512_Zen5, Target::AVX512_SapphireRapids, Target::AVX10_1});
+  return t.features_any_of({Target::AVX512, Target::AVX512_KNL, Target::AVX512_Skylake,
+                            Target::AVX512_Cannonlake, Target::AVX512_Zen4, Target::AVX512_Zen5,
+                            Target::AVX512_SapphireRapids, Target::AVX10_1});
 }
 
 std::unique_ptr<llvm::TargetMachine> make_machine(const Target &t) {
@@ -84,7 +87,7 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target &t) {
 
 // LLVM's own handler prints and exits.
 class Complaints : public llvm::DiagnosticHandler {
- public:
+public:
   explicit Complaints(std::string *text) : text_(text) {}
   bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
     if (info.getSeverity() != llvm::DS_Error) return true;
@@ -95,7 +98,7 @@ class Complaints : public llvm::DiagnosticHandler {
     return true;
   }
 
- private:
+private:
   std::string *text_;
 };
 
@@ -132,7 +135,9 @@ void optimise(CompiledModule &m) {
   builder.crossRegisterProxies(loops, functions, graphs, modules);
 
   llvm::FunctionPassManager passes;
-  auto licm = [] { return llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), true); };
+  auto licm = [] {
+    return llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), true);
+  };
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass(true));
   passes.addPass(licm());
@@ -147,7 +152,8 @@ void optimise(CompiledModule &m) {
 
 }  // namespace
 
-std::unique_ptr<CompiledModule> compile_module(const lower::LoweredFunction &f, const Target &t, Interface interface) {
+std::unique_ptr<CompiledModule> compile_module(const lower::LoweredFunction &f, const Target &t,
+                                               Interface interface) {
   auto m = std::make_unique<CompiledModule>();
   m->machine = make_machine(t);
   m->context = std::make_unique<llvm::LLVMContext>();

@@ -21,7 +21,8 @@ struct CompiledModule {
 };
 
 /// Emits, verifies and optimises. Throws T0103, T0104.
-std::unique_ptr<CompiledModule> compile_module(const lower::LoweredFunction &f, const Target &t, Interface interface);
+std::unique_ptr<CompiledModule> compile_module(const lower::LoweredFunction &f, const Target &t,
+                                               Interface interface);
 /// Runs LLVM's code generator. Throws T0104.
 void emit_file(CompiledModule &m, llvm::CodeGenFileType type, llvm::SmallVectorImpl<char> &out);
 

@@ -13,9 +13,9 @@ using ir::NodeKind;
 using IntrinsicOp = ir::Intrinsic;
 
 Ops::Ops(llvm::IRBuilder<> &builder, const Target &target) : b_(builder) {
-  bool wide = target.features_any_of({Target::AVX512, Target::AVX512_KNL, Target::AVX512_Skylake,
-                                      Target::AVX512_Cannonlake, Target::AVX512_Zen4, Target::AVX512_Zen5,
-                                      Target::AVX512_SapphireRapids, Target::AVX10_1});
+  bool wide = target.features_any_of(
+      {Target::AVX512, Target::AVX512_KNL, Target::AVX512_Skylake, Target::AVX512_Cannonlake,
+       Target::AVX512_Zen4, Target::AVX512_Zen5, Target::AVX512_SapphireRapids, Target::AVX10_1});
   fma_ = target.fuses_multiply_add();
   f16c_ = wide || target.has_feature(Target::F16C);
   rounds_ = wide || target.features_any_of({Target::SSE41, Target::AVX, Target::AVX2});
@@ -53,7 +53,9 @@ Value *Ops::constant(llvm::Type *like, uint64_t bits) const {
   return llvm::ConstantInt::get(like, llvm::APInt(64, bits).trunc(width));
 }
 
-Value *Ops::real(llvm::Type *like, double value) const { return llvm::ConstantFP::get(like, value); }
+Value *Ops::real(llvm::Type *like, double value) const {
+  return llvm::ConstantFP::get(like, value);
+}
 
 Value *Ops::int_const(Type t, int64_t value) const {
   if (t.is_handle()) {
@@ -391,18 +393,20 @@ Value *Ops::core(IntrinsicOp op, Type result, const std::vector<Type> &types,
       return b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, a, b_.getInt1(false));
     case IntrinsicOp::saturating_add:
       if (t.is_float()) return binary(NodeKind::Add, t, a, b);
-      return b_.CreateBinaryIntrinsic(s ? llvm::Intrinsic::sadd_sat : llvm::Intrinsic::uadd_sat, a, b);
+      return b_.CreateBinaryIntrinsic(s ? llvm::Intrinsic::sadd_sat : llvm::Intrinsic::uadd_sat, a,
+                                      b);
     case IntrinsicOp::saturating_sub:
       if (t.is_float()) return binary(NodeKind::Sub, t, a, b);
-      return b_.CreateBinaryIntrinsic(s ? llvm::Intrinsic::ssub_sat : llvm::Intrinsic::usub_sat, a, b);
+      return b_.CreateBinaryIntrinsic(s ? llvm::Intrinsic::ssub_sat : llvm::Intrinsic::usub_sat, a,
+                                      b);
     case IntrinsicOp::bool_to_mask:  // all ones where true
       if (t.is_bool()) return b_.CreateSExt(a, type(result));
       return cast(result, t, a);
     default: break;
   }
-  raise(Diagnostic("T0103", {},
-                   std::string("no code for the operation ") + ir::intrinsic_name(op) + " on " +
-                       to_string(t)));
+  raise(Diagnostic(
+      "T0103", {},
+      std::string("no code for the operation ") + ir::intrinsic_name(op) + " on " + to_string(t)));
 }
 
 // ---- reduction ----------------------------------------------------------------------------------------------------

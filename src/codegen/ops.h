@@ -17,7 +17,7 @@ namespace calotype::codegen {
 using llvm::Value;
 
 class Ops {
- public:
+public:
   Ops(llvm::IRBuilder<> &builder, const Target &target);
 
   /// The LLVM type of a value, and of what memory holds (bools as bytes).
@@ -45,7 +45,7 @@ class Ops {
 
   static int lanes(Value *v);
 
- private:
+private:
   Value *float_binary(ir::NodeKind op, Type t, Value *a, Value *b);
   Value *compare(ir::NodeKind op, Type t, Value *a, Value *b);
   Value *bool_binary(ir::NodeKind op, Value *a, Value *b);
@@ -62,9 +62,9 @@ class Ops {
   Value *float_to_int(Type to, Type from, Value *v);
   Value *float_to_int32(Type to, Type from, Value *v);
   Value *int_to_float(Type to, Type from, Value *v);
-  Value *widen_float(Type from, Value *v);               // 16-bit float to float
-  Value *narrow_float(Type to, Value *v);                // float to 16-bit float
-  Value *round_to_odd(Value *v);                         // double to float
+  Value *widen_float(Type from, Value *v);  // 16-bit float to float
+  Value *narrow_float(Type to, Value *v);   // float to 16-bit float
+  Value *round_to_odd(Value *v);            // double to float
   Value *unary(llvm::Intrinsic::ID id, Value *v) { return b_.CreateUnaryIntrinsic(id, v); }
   Value *constant(llvm::Type *like, uint64_t bits) const;  // integer, splat over like's lanes
   Value *real(llvm::Type *like, double value) const;

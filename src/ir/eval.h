@@ -14,7 +14,7 @@ namespace calotype::ir {
 
 /// A scalar or vector value; lane i in lanes[i]: integers in two's complement in the low bits (sign-extended for Int,
 /// zero-extended for UInt), floats of every width as the bits of a double.
-struct Value {
+struct CALO_EXPORT Value {
   Type type;
   std::vector<uint64_t> lanes;
   int64_t as_int(int lane = 0) const { return static_cast<int64_t>(lanes[lane]); }

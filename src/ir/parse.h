@@ -33,7 +33,7 @@ CALO_EXPORT Expr parse_expr(const std::string &text, const ParseContext &context
 /// Parses the longest expression that starts at text[*pos], whose position is `origin`; leaves *pos behind it. A line
 /// break outside parentheses ends it, unless an operand is still missing.
 CALO_EXPORT Expr parse_expr_prefix(const std::string &text, size_t *pos, const ParseContext &context, SrcLoc origin);
-/// Errors: L0601 syntax or types, L0602 too deep (50,000) or too large (256 MiB).
+/// Errors: L0601 syntax or types, L0602 too deep (20,000) or too large (256 MiB).
 CALO_EXPORT Stmt parse_stmt(const std::string &text, SrcLoc origin = {});
 /// As parse_stmt. Positions of the text become the Funcs' and parameters' locations; ids count from 1.
 CALO_EXPORT Program parse_program(const std::string &text, SrcLoc origin = {});

@@ -25,7 +25,8 @@ inline Wide wrap(Type t, Wide v) {
   int bits = t.bits();
   unsigned __int128 mask = (static_cast<unsigned __int128>(1) << bits) - 1;
   unsigned __int128 low = static_cast<unsigned __int128>(v) & mask;
-  if (t.is_int() && (low >> (bits - 1)) & 1) return static_cast<Wide>(low) - (static_cast<Wide>(1) << bits);
+  if (t.is_int() && (low >> (bits - 1)) & 1)
+    return static_cast<Wide>(low) - (static_cast<Wide>(1) << bits);
   return static_cast<Wide>(low);
 }
 
@@ -99,18 +100,20 @@ inline long double decode(Type t, uint64_t bits) {
   uint64_t low = bits & ((uint64_t(1) << fraction) - 1);
   long double v;
   if (exponent == f.max_exponent * 2 + 1) {
-    v = low ? std::numeric_limits<long double>::quiet_NaN() : std::numeric_limits<long double>::infinity();
+    v = low ? std::numeric_limits<long double>::quiet_NaN()
+            : std::numeric_limits<long double>::infinity();
   } else if (exponent == 0) {
     v = std::ldexp(static_cast<long double>(low), f.min_exponent - fraction);
   } else {
-    v = std::ldexp(static_cast<long double>(low + (uint64_t(1) << fraction)), exponent - 1 + f.min_exponent - fraction);
+    v = std::ldexp(static_cast<long double>(low + (uint64_t(1) << fraction)),
+                   exponent - 1 + f.min_exponent - fraction);
   }
   return bits & 0x8000 ? -v : v;
 }
 
 /// An array of elements of one type, with guard bytes around it.
 class Column {
- public:
+public:
   explicit Column(Type t, size_t n) : type(t), size(n), bytes_(n * t.bytes() + 2 * kGuard, 0xa5) {}
   Column(Type t, const std::vector<Scalar> &values) : Column(t, values.size()) {
     for (size_t i = 0; i < values.size(); i++) set(i, values[i]);
@@ -144,7 +147,7 @@ class Column {
   Type type;
   size_t size;
 
- private:
+private:
   static constexpr size_t kGuard = 64;
   uint8_t *at(size_t i) { return bytes_.data() + kGuard + i * type.bytes(); }
   std::vector<uint8_t> bytes_;
@@ -179,9 +182,16 @@ inline std::vector<Scalar> edges(Type t) {
     FloatFormat f = format_of(t);
     long double tiny = std::ldexp(1.0L, f.min_exponent - f.precision + 1);
     long double huge = std::ldexp(2.0L - std::ldexp(1.0L, 1 - f.precision), f.max_exponent);
-    for (long double x : {0.0L, 0.5L, 1.0L, 1.5L, 2.5L, 3.14159L, 100.7L, 127.5L, 255.4L, 1e-3L, 32767.9L, 65535.5L,
-                          2147483647.5L, 1e19L, 8388607.5L, tiny, 3 * tiny, std::ldexp(1.0L, f.min_exponent), huge,
-                          std::numeric_limits<long double>::infinity()}) {
+    for (long double x : {0.0L,          0.5L,
+                          1.0L,          1.5L,
+                          2.5L,          3.14159L,
+                          100.7L,        127.5L,
+                          255.4L,        1e-3L,
+                          32767.9L,      65535.5L,
+                          2147483647.5L, 1e19L,
+                          8388607.5L,    tiny,
+                          3 * tiny,      std::ldexp(1.0L, f.min_exponent),
+                          huge,          std::numeric_limits<long double>::infinity()}) {
       real(x), real(-x);
     }
     real(std::numeric_limits<long double>::quiet_NaN());

@@ -25,8 +25,9 @@ TEST_CASE("codegen/jit: a loop of vectors writes every element") {
   std::vector<int32_t> out(64, -1);
   Expr i = ir::make_var("i");
   Expr index = ir::make_ramp(ir::make_mul(i, 8), 1, 8);
-  ir::Stmt s = ir::make_for("i", 0, 8, ir::ForType::Serial,
-                            ir::make_store("out", ir::make_mul(index, ir::make_broadcast(3, 8)), index));
+  ir::Stmt s =
+      ir::make_for("i", 0, 8, ir::ForType::Serial,
+                   ir::make_store("out", ir::make_mul(index, ir::make_broadcast(3, 8)), index));
   CHECK(run(s, {{"out", Int(32), out.data(), true}}) == 0);
   for (int k = 0; k < 64; k++) CHECK(out[k] == 3 * k);
 }
@@ -38,8 +39,15 @@ TEST_CASE("codegen/jit: scalar arguments of every type arrive unchanged") {
     Type type;
     uint64_t bits;
   };
-  std::vector<Case> cases = {{Int(8), 0x85}, {UInt(8), 0x85}, {Int(16), 0x8123}, {Int(32), 0x80000001u}, {UInt(64), ~uint64_t(0)},
-                             {Float(32), 0x40490fdb}, {Float(64), 0x400921fb54442d18}, {Bool(), 1}, {Float(16), 0x3c01}};
+  std::vector<Case> cases = {{Int(8), 0x85},
+                             {UInt(8), 0x85},
+                             {Int(16), 0x8123},
+                             {Int(32), 0x80000001u},
+                             {UInt(64), ~uint64_t(0)},
+                             {Float(32), 0x40490fdb},
+                             {Float(64), 0x400921fb54442d18},
+                             {Bool(), 1},
+                             {Float(16), 0x3c01}};
   ir::Stmt s;
   std::vector<uint64_t> out(cases.size(), 0);
   std::vector<const void *> args;
@@ -53,7 +61,8 @@ TEST_CASE("codegen/jit: scalar arguments of every type arrive unchanged") {
   }
   f.args.push_back({lower::LoweredArgument::Kind::OutputBuffer, "out", UInt(64), 1, {}});
   Expr handle = ir::make_var("out.buffer", Handle());
-  f.body = ir::make_let_stmt("out", ir::make_intrinsic(Handle(), ir::Intrinsic::buffer_host, {handle}), s);
+  f.body = ir::make_let_stmt("out",
+                             ir::make_intrinsic(Handle(), ir::Intrinsic::buffer_host, {handle}), s);
   halide_buffer_t buffer{};
   buffer.host = reinterpret_cast<uint8_t *>(out.data());
   args.push_back(&buffer);
@@ -82,17 +91,23 @@ TEST_CASE("codegen/jit: buffer fields are read and set") {
   Expr in = ir::make_var("in.buffer", Handle());
   auto field = [&](ir::Intrinsic op, std::vector<Expr> more = {}) {
     more.insert(more.begin(), in);
-    return ir::make_intrinsic(op == ir::Intrinsic::buffer_is_bounds_query ? Bool() : Int(32), op, more);
+    return ir::make_intrinsic(op == ir::Intrinsic::buffer_is_bounds_query ? Bool() : Int(32), op,
+                              more);
   };
-  std::vector<Expr> values = {field(ir::Intrinsic::buffer_min, {0}),    field(ir::Intrinsic::buffer_extent, {1}),
-                              field(ir::Intrinsic::buffer_stride, {1}), field(ir::Intrinsic::buffer_type_code),
+  std::vector<Expr> values = {field(ir::Intrinsic::buffer_min, {0}),
+                              field(ir::Intrinsic::buffer_extent, {1}),
+                              field(ir::Intrinsic::buffer_stride, {1}),
+                              field(ir::Intrinsic::buffer_type_code),
                               field(ir::Intrinsic::buffer_dimensions),
                               ir::make_cast(Int(32), field(ir::Intrinsic::buffer_is_bounds_query))};
   ir::Stmt s;
-  for (size_t i = 0; i < values.size(); i++) s = ir::make_block(s, ir::make_store("out", values[i], static_cast<int>(i)));
-  s = ir::make_block(s, ir::make_evaluate(ir::make_intrinsic(Int(32), ir::Intrinsic::buffer_set_bounds, {in, 1, 7, 8, 9})));
+  for (size_t i = 0; i < values.size(); i++)
+    s = ir::make_block(s, ir::make_store("out", values[i], static_cast<int>(i)));
+  s = ir::make_block(s, ir::make_evaluate(ir::make_intrinsic(
+                            Int(32), ir::Intrinsic::buffer_set_bounds, {in, 1, 7, 8, 9})));
   Expr handle = ir::make_var("out.buffer", Handle());
-  f.body = ir::make_let_stmt("out", ir::make_intrinsic(Handle(), ir::Intrinsic::buffer_host, {handle}), s);
+  f.body = ir::make_let_stmt("out",
+                             ir::make_intrinsic(Handle(), ir::Intrinsic::buffer_host, {handle}), s);
   halide_buffer_t result{};
   result.host = reinterpret_cast<uint8_t *>(out.data());
   const void *args[] = {&buffer, &result};
@@ -113,7 +128,8 @@ TEST_CASE("codegen/jit: loops of any extent run as often as they should") {
     std::vector<int32_t> out(12, 0);
     int32_t given[] = {-1, extent};
     Expr i = ir::make_var("i");
-    ir::Stmt body = ir::make_store("out", ir::make_add(at("out", ir::make_add(i, 1)), 1), ir::make_add(i, 1));
+    ir::Stmt body =
+        ir::make_store("out", ir::make_add(at("out", ir::make_add(i, 1)), 1), ir::make_add(i, 1));
     for (bool constant : {false, true}) {
       Expr n = constant ? Expr(extent) : at("given", 1);
       REQUIRE(run(ir::make_for("i", at("given", 0), n, ir::ForType::Serial, body),
@@ -127,9 +143,11 @@ TEST_CASE("codegen/jit: branches choose, shadowed lets keep apart") {
   std::vector<int32_t> out(4, 0);
   Expr x = ir::make_var("x");
   Expr twice = ir::make_add(x, x);  // one node under two meanings of x
-  Expr both = ir::make_add(ir::make_let("x", 5, twice), ir::make_add(twice, ir::make_let("x", 100, twice)));
+  Expr both =
+      ir::make_add(ir::make_let("x", 5, twice), ir::make_add(twice, ir::make_let("x", 100, twice)));
   ir::Stmt s = ir::make_let_stmt("x", 1, ir::make_store("out", both, 0));
-  s = ir::make_block(s, ir::make_if(ir::make_lt(at("out", 0), 5), ir::make_store("out", 1, 1), ir::make_store("out", 2, 1)));
+  s = ir::make_block(s, ir::make_if(ir::make_lt(at("out", 0), 5), ir::make_store("out", 1, 1),
+                                    ir::make_store("out", 2, 1)));
   s = ir::make_block(s, ir::make_if(ir::make_gt(at("out", 0), 5), ir::make_store("out", 3, 2)));
   REQUIRE(run(s, {{"out", Int(32), out.data(), true}}) == 0);
   CHECK(out[0] == 10 + 2 + 200);
@@ -146,7 +164,9 @@ TEST_CASE("codegen/jit: an expression that shares its parts a hundred levels dee
   uint32_t one[] = {3};
   int32_t zero[] = {0};
   ir::Stmt s = ir::make_store("out", ir::make_add(e, ir::make_load(UInt(32), "in", wide_index)), 0);
-  REQUIRE(run(s, {{"in", UInt(32), one}, {"zero", Int(32), zero}, {"out", UInt(32), out.data(), true}}) == 0);
+  REQUIRE(run(s, {{"in", UInt(32), one},
+                  {"zero", Int(32), zero},
+                  {"out", UInt(32), out.data(), true}}) == 0);
   CHECK(out[0] == 3);
 }
 
@@ -157,8 +177,10 @@ TEST_CASE("codegen/jit: allocations on stack and heap hold their values and are 
       std::vector<int32_t> out(n, -1);
       int32_t given[] = {n};
       Expr i = ir::make_var("i"), j = ir::make_var("j");
-      ir::Stmt fill = ir::make_for("i", 0, n, ir::ForType::Serial, ir::make_store("tmp", ir::make_mul(i, i), i));
-      ir::Stmt use = ir::make_for("j", 0, n, ir::ForType::Serial, ir::make_store("out", at("tmp", j), j));
+      ir::Stmt fill = ir::make_for("i", 0, n, ir::ForType::Serial,
+                                   ir::make_store("tmp", ir::make_mul(i, i), i));
+      ir::Stmt use =
+          ir::make_for("j", 0, n, ir::ForType::Serial, ir::make_store("out", at("tmp", j), j));
       ir::Stmt s = ir::make_block(ir::make_producer("tmp", fill), ir::make_consumer("tmp", use));
       Expr extent = constant ? Expr(n) : at("given", 0);
       s = ir::make_allocate("tmp", Int(32), m, {extent}, ir::make_bool(true), s);
@@ -170,14 +192,16 @@ TEST_CASE("codegen/jit: allocations on stack and heap hold their values and are 
   }
 }
 
-TEST_CASE("codegen/jit: an assertion that fails reports, frees what is allocated and returns the code") {
+TEST_CASE(
+    "codegen/jit: an assertion that fails reports, frees what is allocated and returns the code") {
   int32_t given[] = {64, 5};
   Expr n = at("given", 0);
   std::vector<int32_t> out(1, 0);
   auto fails = [&](Expr condition) {
-    ir::Stmt check = ir::make_assert(condition, error("calo_error_storage_bound",
-                                                      {ir::make_string("test"), ir::make_string("f"), ir::make_string("x"),
-                                                       at("given", 1), ir::make_const(Int(64), 9)}));
+    ir::Stmt check = ir::make_assert(
+        condition, error("calo_error_storage_bound",
+                         {ir::make_string("test"), ir::make_string("f"), ir::make_string("x"),
+                          at("given", 1), ir::make_const(Int(64), 9)}));
     ir::Stmt s = ir::make_block(check, ir::make_store("out", 1, 0));
     s = ir::make_allocate("b", Int(32), ir::MemoryType::Heap, {n, n}, ir::make_bool(true), s);
     s = ir::make_for("i", 0, 3, ir::ForType::Serial, s);
@@ -185,11 +209,15 @@ TEST_CASE("codegen/jit: an assertion that fails reports, frees what is allocated
   };
   int64_t before = runtime::memory_stats().live_bytes;
   runtime::JitContext context;
-  CHECK(run(fails(ir::make_gt(n, 0)), {{"given", Int(32), given}, {"out", Int(32), out.data(), true}}, get_host_target(), &context) == 0);
+  CHECK(run(fails(ir::make_gt(n, 0)),
+            {{"given", Int(32), given}, {"out", Int(32), out.data(), true}}, get_host_target(),
+            &context) == 0);
   CHECK(context.error().code == 0);
   CHECK(out[0] == 1);
   out[0] = 0;
-  CHECK(run(fails(ir::make_gt(n, 64)), {{"given", Int(32), given}, {"out", Int(32), out.data(), true}}, get_host_target(), &context) == -45);
+  CHECK(run(fails(ir::make_gt(n, 64)),
+            {{"given", Int(32), given}, {"out", Int(32), out.data(), true}}, get_host_target(),
+            &context) == -45);
   CHECK(context.error().code == -45);
   CHECK(out[0] == 0);
   CHECK(runtime::memory_stats().live_bytes == before);
@@ -201,10 +229,12 @@ TEST_CASE("codegen/jit: memory that cannot be had is an error, overflowing sizes
   std::vector<int32_t> out(1, 0);
   for (int dimensions : {2, 3}) {
     std::vector<Expr> extents(dimensions, n);
-    ir::Stmt s = ir::make_allocate("a", Float(64), ir::MemoryType::Auto, extents, ir::make_bool(true),
-                                   ir::make_store("out", ir::make_cast(Int(32), ir::make_load(Float(64), "a", 0)), 0));
+    ir::Stmt s = ir::make_allocate(
+        "a", Float(64), ir::MemoryType::Auto, extents, ir::make_bool(true),
+        ir::make_store("out", ir::make_cast(Int(32), ir::make_load(Float(64), "a", 0)), 0));
     runtime::JitContext context;
-    CHECK(run(s, {{"given", Int(32), given}, {"out", Int(32), out.data(), true}}, get_host_target(), &context) == -11);
+    CHECK(run(s, {{"given", Int(32), given}, {"out", Int(32), out.data(), true}}, get_host_target(),
+              &context) == -11);
     CHECK(context.error().code == -11);
   }
 }
@@ -213,8 +243,9 @@ TEST_CASE("codegen/jit: an allocation whose condition is false is not made") {
   int32_t given[] = {0x7fffffff, 0};
   std::vector<int32_t> out(1, 0);
   Expr wanted = ir::make_ne(at("given", 1), 0);
-  ir::Stmt s = ir::make_allocate("a", Int(32), ir::MemoryType::Heap, {at("given", 0), at("given", 0)}, wanted,
-                                 ir::make_if(wanted, ir::make_store("out", at("a", 0), 0), ir::make_store("out", 4, 0)));
+  ir::Stmt s = ir::make_allocate(
+      "a", Int(32), ir::MemoryType::Heap, {at("given", 0), at("given", 0)}, wanted,
+      ir::make_if(wanted, ir::make_store("out", at("a", 0), 0), ir::make_store("out", 4, 0)));
   CHECK(run(s, {{"given", Int(32), given}, {"out", Int(32), out.data(), true}}) == 0);
   CHECK(out[0] == 4);
 }
@@ -227,11 +258,15 @@ TEST_CASE("codegen/jit: parallel loops see the values around them, nested too") 
   Expr value = ir::make_add(at("tmp", x), ir::make_mul(y, k));
   value = ir::make_select(ir::make_var("flag", Bool()), value, ir::make_int(Int(32), 0));
   Expr lane = ir::make_shuffle({ir::make_var("steps", Int(32, 8))}, {2});
-  ir::Stmt s = ir::make_store("out", ir::make_add(value, lane), ir::make_add(ir::make_mul(y, w), x));
+  ir::Stmt s =
+      ir::make_store("out", ir::make_add(value, lane), ir::make_add(ir::make_mul(y, w), x));
   s = ir::make_for("x", 0, w, ir::ForType::Parallel, s);
   s = ir::make_for("y", 0, h, ir::ForType::Parallel, s);
-  ir::Stmt fill = ir::make_for("i", 0, w, ir::ForType::Serial, ir::make_store("tmp", ir::make_mul(ir::make_var("i"), 7), ir::make_var("i")));
-  s = ir::make_allocate("tmp", Int(32), ir::MemoryType::Auto, {w}, ir::make_bool(true), ir::make_block(fill, s));
+  ir::Stmt fill =
+      ir::make_for("i", 0, w, ir::ForType::Serial,
+                   ir::make_store("tmp", ir::make_mul(ir::make_var("i"), 7), ir::make_var("i")));
+  s = ir::make_allocate("tmp", Int(32), ir::MemoryType::Auto, {w}, ir::make_bool(true),
+                        ir::make_block(fill, s));
   s = ir::make_let_stmt("steps", ir::make_ramp(k, k, 8), s);
   s = ir::make_let_stmt("flag", ir::make_gt(k, 0), s);
   s = ir::make_let_stmt("k", at("given", 0), s);
@@ -245,8 +280,9 @@ TEST_CASE("codegen/jit: parallel loops see the values around them, nested too") 
 TEST_CASE("codegen/jit: an error inside a parallel loop comes out once, memory freed") {
   int32_t given[] = {13, 64};
   Expr i = ir::make_var("i"), n = at("given", 1);
-  ir::Stmt s = ir::make_assert(ir::make_ne(i, at("given", 0)),
-                               error("calo_error_specialize_fail", {ir::make_string("test"), ir::make_string("thirteen")}));
+  ir::Stmt s = ir::make_assert(
+      ir::make_ne(i, at("given", 0)),
+      error("calo_error_specialize_fail", {ir::make_string("test"), ir::make_string("thirteen")}));
   s = ir::make_allocate("b", Int(32), ir::MemoryType::Heap, {n}, ir::make_bool(true), s);
   s = ir::make_for("i", 0, 40, ir::ForType::Parallel, s);
   s = ir::make_allocate("a", Int(32), ir::MemoryType::Heap, {n}, ir::make_bool(true), s);
@@ -258,7 +294,8 @@ TEST_CASE("codegen/jit: an error inside a parallel loop comes out once, memory f
 }
 
 TEST_CASE("codegen/jit: what cannot be compiled is refused with a reason") {
-  ir::Stmt unknown = ir::make_evaluate(ir::make_extern_call(Int(32), "system", {ir::make_string("true")}, false));
+  ir::Stmt unknown =
+      ir::make_evaluate(ir::make_extern_call(Int(32), "system", {ir::make_string("true")}, false));
   try {
     run(unknown, {});
     FAIL("a call of an unknown C function was compiled");
@@ -284,8 +321,9 @@ TEST_CASE("codegen/jit: functions outlive each other and may be compiled from se
     f.name = "same_name";
     Expr handle = ir::make_var("out.buffer", Handle());
     f.args.push_back({lower::LoweredArgument::Kind::OutputBuffer, "out", Int(32), 1, {}});
-    f.body = ir::make_let_stmt("out", ir::make_intrinsic(Handle(), ir::Intrinsic::buffer_host, {handle}),
-                               ir::make_store("out", k, 0));
+    f.body =
+        ir::make_let_stmt("out", ir::make_intrinsic(Handle(), ir::Intrinsic::buffer_host, {handle}),
+                          ir::make_store("out", k, 0));
     kept.push_back(codegen::compile_jit(f, get_host_target()));
   }
   kept.erase(kept.begin() + 2, kept.begin() + 4);
@@ -307,12 +345,15 @@ TEST_CASE("codegen/jit: text and objects name the pipeline") {
   f.args.push_back({lower::LoweredArgument::Kind::InputScalar, "by", UInt(8), 0, {}});
   f.args.push_back({lower::LoweredArgument::Kind::OutputBuffer, "out", UInt(8), 1, {}});
   Expr handle = ir::make_var("out.buffer", Handle());
-  f.body = ir::make_let_stmt("out", ir::make_intrinsic(Handle(), ir::Intrinsic::buffer_host, {handle}),
-                             ir::make_store("out", ir::make_var("by", UInt(8)), 0));
+  f.body =
+      ir::make_let_stmt("out", ir::make_intrinsic(Handle(), ir::Intrinsic::buffer_host, {handle}),
+                        ir::make_store("out", ir::make_var("by", UInt(8)), 0));
   Target t("x86-64-linux-avx-avx2-sse41");
   CHECK(codegen::compile_to_llvm_ir(f, t).find("define i32 @brighten(") != std::string::npos);
   CHECK(codegen::compile_to_assembly(f, t).find("brighten:") != std::string::npos);
   std::string object = codegen::compile_to_object(f, t);
-  CHECK(object.substr(0, 4) == "\x7f" "ELF");
+  CHECK(object.substr(0, 4) ==
+        "\x7f"
+        "ELF");
   CHECK(object.find("brighten_argv") != std::string::npos);
 }

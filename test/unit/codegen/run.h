@@ -23,23 +23,30 @@ struct Array {
   bool output = false;
 };
 
-/// Compiles `body`, in which each array's memory bears its name, and runs it. Scalars follow the arrays.
-inline int run(const ir::Stmt &body, const std::vector<Array> &arrays, const Target &t = get_host_target(),
-               void *context = nullptr) {
+/// The function with `body`, in which each array's memory bears its name.
+inline lower::LoweredFunction function(const ir::Stmt &body, const std::vector<Array> &arrays) {
   lower::LoweredFunction f;
   f.name = "test";
   ir::Stmt s = body;
   for (const Array &a : arrays) {
     lower::LoweredArgument arg;
-    arg.kind = a.output ? lower::LoweredArgument::Kind::OutputBuffer : lower::LoweredArgument::Kind::InputBuffer;
+    arg.kind = a.output ? lower::LoweredArgument::Kind::OutputBuffer
+                        : lower::LoweredArgument::Kind::InputBuffer;
     arg.name = a.name;
     arg.type = a.type;
     arg.dimensions = 1;
     f.args.push_back(arg);
     Expr handle = ir::make_var(a.name + ".buffer", Handle());
-    s = ir::make_let_stmt(a.name, ir::make_intrinsic(Handle(), ir::Intrinsic::buffer_host, {handle}), s);
+    s = ir::make_let_stmt(a.name,
+                          ir::make_intrinsic(Handle(), ir::Intrinsic::buffer_host, {handle}), s);
   }
   f.body = s;
+  return f;
+}
+
+/// Compiles `body` and runs it on the arrays.
+inline int run(const ir::Stmt &body, const std::vector<Array> &arrays,
+               const Target &t = get_host_target(), void *context = nullptr) {
   std::vector<halide_buffer_t> buffers(arrays.size());
   std::vector<const void *> args;
   for (size_t i = 0; i < arrays.size(); i++) {
@@ -47,7 +54,7 @@ inline int run(const ir::Stmt &body, const std::vector<Array> &arrays, const Tar
     buffers[i].host = static_cast<uint8_t *>(arrays[i].data);
     args.push_back(&buffers[i]);
   }
-  codegen::JitFunction compiled = codegen::compile_jit(f, t);
+  codegen::JitFunction compiled = codegen::compile_jit(function(body, arrays), t);
   return compiled.call(context, args.data());
 }
 
