@@ -10,7 +10,6 @@
 #include "tuple.h"
 #include "var.h"
 
-template class CALO_EXPORT std::vector<calotype::Expr>;
 
 namespace calotype {
 

@@ -15,7 +15,6 @@
 #include "../base/type.h"
 #include "../ir/expr.h"
 
-extern template class std::vector<calotype::Expr>;  // compiled once, in the library
 
 namespace calotype {
 
