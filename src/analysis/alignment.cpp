@@ -2,8 +2,8 @@
 // survives wrapping: the modulus' common divisor with 2^bits.
 #include "alignment.h"
 
-#include "residues.h"
 #include "linear_ops.h"
+#include "residues.h"
 
 namespace calotype::analysis {
 
@@ -81,10 +81,8 @@ ModulusRemainder Residues::of_let(const Let *op) {
 ModulusRemainder Residues::of_call(const Call *op) {
   switch (op->op) {
     case Intrinsic::likely:
-    case Intrinsic::likely_if_innermost:
-      return of(op->args[0]);
-    case Intrinsic::return_second:
-      return of(op->args[1]);
+    case Intrinsic::likely_if_innermost: return of(op->args[0]);
+    case Intrinsic::return_second: return of(op->args[1]);
     case Intrinsic::if_then_else:
       return op->args.size() > 2 ? unify(of(op->args[1]), of(op->args[2])) : ModulusRemainder();
     case Intrinsic::shift_left: {
@@ -92,8 +90,7 @@ ModulusRemainder Residues::of_call(const Call *op) {
       if (!c || *c < 0 || *c >= op->type.bits() || *c > 61) return {};
       return wrapped(residue_mul(of(op->args[0]), {0, int64_t(1) << *c}), op->type);
     }
-    default:
-      return {};
+    default: return {};
   }
 }
 
@@ -101,11 +98,11 @@ ModulusRemainder Residues::compute(const Expr &e) {
   const Type t = e.type();
   auto arith = [&](ModulusRemainder r) { return is_index(t) ? r : wrapped(r, t); };
   switch (e.kind()) {
-    case NodeKind::IntImm:
-      return {0, e.as<IntImm>()->value};
+    case NodeKind::IntImm: return {0, e.as<IntImm>()->value};
     case NodeKind::UIntImm: {
       uint64_t v = e.as<UIntImm>()->value;
-      return v > static_cast<uint64_t>(INT64_MAX) ? ModulusRemainder() : ModulusRemainder{0, static_cast<int64_t>(v)};
+      return v > static_cast<uint64_t>(INT64_MAX) ? ModulusRemainder()
+                                                  : ModulusRemainder{0, static_cast<int64_t>(v)};
     }
     case NodeKind::Cast: {
       const Expr &v = e.as<Cast>()->value;
@@ -119,12 +116,10 @@ ModulusRemainder Residues::compute(const Expr &e) {
       const ModulusRemainder *r = scope_ ? scope_->find(n) : nullptr;
       return r ? *r : ModulusRemainder();
     }
-    case NodeKind::Add:
-      return arith(residue_add(of(e.as<Add>()->a), of(e.as<Add>()->b)));
+    case NodeKind::Add: return arith(residue_add(of(e.as<Add>()->a), of(e.as<Add>()->b)));
     case NodeKind::Sub:
       return arith(residue_add(of(e.as<Sub>()->a), residue_mul({0, -1}, of(e.as<Sub>()->b))));
-    case NodeKind::Mul:
-      return arith(residue_mul(of(e.as<Mul>()->a), of(e.as<Mul>()->b)));
+    case NodeKind::Mul: return arith(residue_mul(of(e.as<Mul>()->a), of(e.as<Mul>()->b)));
     case NodeKind::Div: {
       ModulusRemainder a = of(e.as<Div>()->a), b = of(e.as<Div>()->b);
       if (b.modulus != 0 || b.remainder <= 0 || a.modulus % b.remainder != 0) return {};
@@ -138,25 +133,19 @@ ModulusRemainder Residues::compute(const Expr &e) {
       if (g == b.remainder || g == -b.remainder) return {0, floor_mod(a.remainder, g)};
       return normal(g, a.remainder);
     }
-    case NodeKind::Min:
-      return unify(of(e.as<Min>()->a), of(e.as<Min>()->b));
-    case NodeKind::Max:
-      return unify(of(e.as<Max>()->a), of(e.as<Max>()->b));
+    case NodeKind::Min: return unify(of(e.as<Min>()->a), of(e.as<Min>()->b));
+    case NodeKind::Max: return unify(of(e.as<Max>()->a), of(e.as<Max>()->b));
     case NodeKind::Select:
       return unify(of(e.as<Select>()->true_value), of(e.as<Select>()->false_value));
-    case NodeKind::Broadcast:
-      return of(e.as<Broadcast>()->value);
+    case NodeKind::Broadcast: return of(e.as<Broadcast>()->value);
     case NodeKind::Ramp: {
       // base + stride * k for some k.
       ModulusRemainder steps = residue_mul(of(e.as<Ramp>()->stride), {1, 0});
       return arith(residue_add(of(e.as<Ramp>()->base), steps));
     }
-    case NodeKind::Let:
-      return of_let(e.as<Let>());
-    case NodeKind::Call:
-      return of_call(e.as<Call>());
-    default:
-      return {};
+    case NodeKind::Let: return of_let(e.as<Let>());
+    case NodeKind::Call: return of_call(e.as<Call>());
+    default: return {};
   }
 }
 

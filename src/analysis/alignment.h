@@ -9,6 +9,7 @@ namespace calotype::analysis {
 struct ModulusRemainder {
   int64_t modulus = 1, remainder = 0;
 };
-CALO_EXPORT ModulusRemainder modulus_remainder(const Expr &e, const ir::Scope<ModulusRemainder> &scope = {});
+CALO_EXPORT ModulusRemainder modulus_remainder(const Expr &e,
+                                               const ir::Scope<ModulusRemainder> &scope = {});
 
 }  // namespace calotype::analysis

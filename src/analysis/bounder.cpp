@@ -24,7 +24,8 @@ std::string blame(const Expr &e) {
   }
   if (const Load *l = e.as<Load>()) return "a value loaded from " + l->name.str();
   if (const ir::Variable *v = e.as<ir::Variable>()) return "the variable " + v->name.str();
-  if (const Cast *c = e.as<Cast>()) return "a cast from " + to_string(c->value.type()) + " to " + to_string(e.type());
+  if (const Cast *c = e.as<Cast>())
+    return "a cast from " + to_string(c->value.type()) + " to " + to_string(e.type());
   return "an operation on " + to_string(e.type()) + " without known bounds";
 }
 
@@ -103,23 +104,26 @@ Expr Bounder::scalar_form(const Expr &e, const Expr &lane, int lanes) {
     case NodeKind::Ramp: {
       const Ramp *op = e.as<Ramp>();
       Type s = e.type().element_of();
-      if (op->base.type().is_scalar()) return make_add(op->base, make_mul(make_cast(s, lane), op->stride));
+      if (op->base.type().is_scalar())
+        return make_add(op->base, make_mul(make_cast(s, lane), op->stride));
       int inner = op->base.type().lanes();
-      Expr low = make_mod(lane, make_int(Int(32), inner)), high = make_div(lane, make_int(Int(32), inner));
+      Expr low = make_mod(lane, make_int(Int(32), inner)),
+           high = make_div(lane, make_int(Int(32), inner));
       Expr b = scalar_form(op->base, low, inner), st = scalar_form(op->stride, low, inner);
       if (!b.defined() || !st.defined()) return {};
       return make_add(b, make_mul(make_cast(s, high), st));
     }
-#define CALO_BINARY(K)                                              \
-  case NodeKind::K: {                                               \
-    Expr a = part(e.as<K>()->a), b = part(e.as<K>()->b);            \
+#define CALO_BINARY(K)                                                           \
+  case NodeKind::K: {                                                            \
+    Expr a = part(e.as<K>()->a), b = part(e.as<K>()->b);                         \
     return a.defined() && b.defined() ? make_binary(NodeKind::K, a, b) : Expr(); \
   }
-      CALO_BINARY(Add) CALO_BINARY(Sub) CALO_BINARY(Mul) CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min)
-      CALO_BINARY(Max) CALO_BINARY(EQ) CALO_BINARY(NE) CALO_BINARY(LT) CALO_BINARY(LE) CALO_BINARY(GT) CALO_BINARY(GE)
-      CALO_BINARY(And) CALO_BINARY(Or)
+    CALO_BINARY(Add)
+    CALO_BINARY(Sub) CALO_BINARY(Mul) CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min)
+        CALO_BINARY(Max) CALO_BINARY(EQ) CALO_BINARY(NE) CALO_BINARY(LT) CALO_BINARY(LE)
+            CALO_BINARY(GT) CALO_BINARY(GE) CALO_BINARY(And) CALO_BINARY(Or)
 #undef CALO_BINARY
-    case NodeKind::Not: {
+                case NodeKind::Not: {
       Expr a = part(e.as<Not>()->a);
       return a.defined() ? make_not(a) : a;
     }
@@ -132,8 +136,7 @@ Expr Bounder::scalar_form(const Expr &e, const Expr &lane, int lanes) {
       Expr v = part(e.as<Cast>()->value);
       return v.defined() ? make_cast(e.type().element_of(), v) : v;
     }
-    default:
-      return {};
+    default: return {};
   }
 }
 
@@ -155,7 +158,8 @@ Interval Bounder::of(const Expr &e) {
     }
   } else {
     r = range(tidy(substitute_in_lets(e)));
-    if (r.has_lower() && r.has_upper() && r.min.same_as(r.max)) r.min = r.max = tidy(r.min);
+    if (r.has_lower() && r.has_upper() && r.min.same_as(r.max))
+      r.min = r.max = tidy(r.min);
     else {
       if (r.has_lower()) r.min = tidy(r.min);
       if (r.has_upper()) r.max = tidy(r.max);
@@ -219,7 +223,8 @@ Interval Bounder::compute(const Expr &e) {
   r.min = low_range.min;
   r.max = high_range.max;
   if (!r.bounded()) {
-    r.unbounded_because = r.has_lower() ? high_range.unbounded_because : low_range.unbounded_because;
+    r.unbounded_because =
+        r.has_lower() ? high_range.unbounded_because : low_range.unbounded_because;
   }
   return r;
 }
@@ -276,7 +281,8 @@ Interval Bounder::of_product(const Expr &a, const Expr &b) {
     if (x.has_lower() && y.has_lower()) r.min = make_mul(x.min, y.min);
     if (x.has_upper() && y.has_upper()) r.max = make_mul(x.max, y.max);
   } else if (x.bounded() && y.bounded()) {
-    Expr p[4] = {make_mul(x.min, y.min), make_mul(x.min, y.max), make_mul(x.max, y.min), make_mul(x.max, y.max)};
+    Expr p[4] = {make_mul(x.min, y.min), make_mul(x.min, y.max), make_mul(x.max, y.min),
+                 make_mul(x.max, y.max)};
     r.min = make_min(make_min(p[0], p[1]), make_min(p[2], p[3]));
     r.max = make_max(make_max(p[0], p[1]), make_max(p[2], p[3]));
   }
@@ -335,7 +341,8 @@ Interval Bounder::of_remainder(const Expr &a, const Expr &b) {
     r.unbounded_because = y.unbounded_because;
   }
   ConstInterval cx = const_range(a);
-  if (cx.min_defined && cx.min >= 0 && x.has_upper()) r.max = r.has_upper() ? make_min(r.max, x.max) : x.max;
+  if (cx.min_defined && cx.min >= 0 && x.has_upper())
+    r.max = r.has_upper() ? make_min(r.max, x.max) : x.max;
   if (r.bounded()) r.unbounded_because.clear();
   return r;
 }
@@ -363,16 +370,19 @@ Interval Bounder::of_cast(const Cast *op) {
     ConstInterval low = const_range(i.min), high = const_range(i.max);
     c = {low.min_defined, high.max_defined, low.min, high.max};
   }
-  bool fits = t.can_represent(from) || (c.min_defined && c.max_defined && c.min >= t.min_int() &&
-                                        (t.bits() == 64 || c.max <= static_cast<int64_t>(t.max_uint())));
+  bool fits =
+      t.can_represent(from) || (c.min_defined && c.max_defined && c.min >= t.min_int() &&
+                                (t.bits() == 64 || c.max <= static_cast<int64_t>(t.max_uint())));
   // Int(64) to Int(32) and the like: indices are taken to fit.
   if (is_index(t) && is_index(from)) fits = true;
   if (!fits) return by_type(self);
   Interval r = by_type(self);
   if (i.has_lower()) r.min = make_cast(t, i.min);
   if (i.has_upper()) r.max = make_cast(t, i.max);
-  if (!r.bounded()) r.unbounded_because = i.unbounded_because;
-  else r.unbounded_because.clear();
+  if (!r.bounded())
+    r.unbounded_because = i.unbounded_because;
+  else
+    r.unbounded_because.clear();
   return r;
 }
 
@@ -413,15 +423,15 @@ Interval Bounder::of_call(const Call *op) {
   const Type t = op->type;
   switch (op->op) {
     case Intrinsic::likely:
-    case Intrinsic::likely_if_innermost:
-      return range(op->args[0]);
-    case Intrinsic::return_second:
-      return range(op->args[1]);
+    case Intrinsic::likely_if_innermost: return range(op->args[0]);
+    case Intrinsic::return_second: return range(op->args[1]);
     case Intrinsic::promise_clamped:
     case Intrinsic::unsafe_promise_clamped: {
       Interval r = range(op->args[0]);
-      if (op->args.size() > 1 && op->args[1].defined()) r = intersection(r, {range(op->args[1]).min, {}, {}});
-      if (op->args.size() > 2 && op->args[2].defined()) r = intersection(r, {{}, range(op->args[2]).max, {}});
+      if (op->args.size() > 1 && op->args[1].defined())
+        r = intersection(r, {range(op->args[1]).min, {}, {}});
+      if (op->args.size() > 2 && op->args[2].defined())
+        r = intersection(r, {{}, range(op->args[2]).max, {}});
       return r;
     }
     case Intrinsic::if_then_else:
@@ -437,8 +447,7 @@ Interval Bounder::of_call(const Call *op) {
       Expr high = make_max(make_max(x.max, flip(x.min)), make_zero(x.min.type()));
       return {make_zero(t), make_cast(t, high), {}};
     }
-    default:
-      break;
+    default: break;
   }
   return by_type(self);
 }
@@ -454,26 +463,25 @@ Interval Bounder::structural(const Expr &e) {
       Interval r, v = variables_[static_cast<size_t>(at)].range;
       if (v.has_lower()) r.min = range(v.min).min;
       if (v.has_upper()) r.max = range(v.max).max;
-      if (!r.bounded()) r.unbounded_because = v.unbounded_because.empty() ? blame(e) : v.unbounded_because;
+      if (!r.bounded())
+        r.unbounded_because = v.unbounded_because.empty() ? blame(e) : v.unbounded_because;
       return r;
     }
     case NodeKind::Add:
-    case NodeKind::Sub:
-      return index ? of_sum(e) : by_type(e);
+    case NodeKind::Sub: return index ? of_sum(e) : by_type(e);
     case NodeKind::Mul: {
       const Mul *op = e.as<Mul>();
       if (!index) return by_type(e);
       return is_const(op->a) || is_const(op->b) ? of_sum(e) : of_product(op->a, op->b);
     }
-    case NodeKind::Div:
-      return index ? of_quotient(e.as<Div>()->a, e.as<Div>()->b) : by_type(e);
-    case NodeKind::Mod:
-      return index ? of_remainder(e.as<Mod>()->a, e.as<Mod>()->b) : by_type(e);
+    case NodeKind::Div: return index ? of_quotient(e.as<Div>()->a, e.as<Div>()->b) : by_type(e);
+    case NodeKind::Mod: return index ? of_remainder(e.as<Mod>()->a, e.as<Mod>()->b) : by_type(e);
     case NodeKind::Min:
     case NodeKind::Max: {
       if (!t.is_int_or_uint()) return by_type(e);
       const bool is_min = e.kind() == NodeKind::Min;
-      Interval a = range(is_min ? e.as<Min>()->a : e.as<Max>()->a), b = range(is_min ? e.as<Min>()->b : e.as<Max>()->b);
+      Interval a = range(is_min ? e.as<Min>()->a : e.as<Max>()->a),
+               b = range(is_min ? e.as<Min>()->b : e.as<Max>()->b);
       Interval r;
       if (is_min) {
         if (a.has_lower() && b.has_lower()) r.min = make_min(a.min, b.min);
@@ -482,11 +490,14 @@ Interval Bounder::structural(const Expr &e) {
         if (a.has_upper() && b.has_upper()) r.max = make_max(a.max, b.max);
         r.min = !a.has_lower() ? b.min : !b.has_lower() ? a.min : make_max(a.min, b.min);
       }
-      if (!r.bounded()) r.unbounded_because = a.unbounded_because.empty() ? b.unbounded_because : a.unbounded_because;
+      if (!r.bounded())
+        r.unbounded_because =
+            a.unbounded_because.empty() ? b.unbounded_because : a.unbounded_because;
       return r;
     }
     case NodeKind::Select:
-      return t.is_int_or_uint() ? of_choice(e.as<Select>()->condition, e.as<Select>()->true_value, e.as<Select>()->false_value)
+      return t.is_int_or_uint() ? of_choice(e.as<Select>()->condition, e.as<Select>()->true_value,
+                                            e.as<Select>()->false_value)
                                 : by_type(e);
     case NodeKind::Cast: return of_cast(e.as<Cast>());
     case NodeKind::Call: return t.is_int_or_uint() ? of_call(e.as<Call>()) : by_type(e);
@@ -533,14 +544,20 @@ Interval Bounder::of_float(const Expr &e, bool *maybe_nan) {
       if (is_min) {
         // A NaN in a gives b, which is in b's bounds and may exceed a's.
         if (a.has_lower() && b.has_lower()) r.min = make_min(a.min, b.min);
-        if (b.has_upper()) r.max = nan_a || !a.has_upper() ? b.max : make_min(a.max, b.max);
-        else if (a.has_upper() && !nan_a && !nan_b) r.max = a.max;
+        if (b.has_upper())
+          r.max = nan_a || !a.has_upper() ? b.max : make_min(a.max, b.max);
+        else if (a.has_upper() && !nan_a && !nan_b)
+          r.max = a.max;
       } else {
         if (a.has_upper() && b.has_upper()) r.max = make_max(a.max, b.max);
-        if (b.has_lower()) r.min = nan_a || !a.has_lower() ? b.min : make_max(a.min, b.min);
-        else if (a.has_lower() && !nan_a && !nan_b) r.min = a.min;
+        if (b.has_lower())
+          r.min = nan_a || !a.has_lower() ? b.min : make_max(a.min, b.min);
+        else if (a.has_lower() && !nan_a && !nan_b)
+          r.min = a.min;
       }
-      if (!r.bounded()) r.unbounded_because = a.unbounded_because.empty() ? b.unbounded_because : a.unbounded_because;
+      if (!r.bounded())
+        r.unbounded_because =
+            a.unbounded_because.empty() ? b.unbounded_because : a.unbounded_because;
       return r;
     }
     case NodeKind::Add:
@@ -550,10 +567,14 @@ Interval Bounder::of_float(const Expr &e, bool *maybe_nan) {
       Interval b = of_float(add ? e.as<Add>()->b : e.as<Sub>()->b, maybe_nan);
       Interval r;
       const Expr &bl = add ? b.min : b.max, &bh = add ? b.max : b.min;
-      auto join = [&](const Expr &x, const Expr &y) { return add ? make_add(x, y) : make_sub(x, y); };
+      auto join = [&](const Expr &x, const Expr &y) {
+        return add ? make_add(x, y) : make_sub(x, y);
+      };
       if (a.has_lower() && bl.defined()) r.min = join(a.min, bl);
       if (a.has_upper() && bh.defined()) r.max = join(a.max, bh);
-      if (!r.bounded()) r.unbounded_because = a.unbounded_because.empty() ? b.unbounded_because : a.unbounded_because;
+      if (!r.bounded())
+        r.unbounded_because =
+            a.unbounded_because.empty() ? b.unbounded_because : a.unbounded_because;
       return r;
     }
     case NodeKind::Mul:
@@ -563,7 +584,9 @@ Interval Bounder::of_float(const Expr &e, bool *maybe_nan) {
       if (mul && !depends(a)) std::swap(a, b);
       const double *k = as_const_float(b);
       Interval x = of_float(a, maybe_nan), r;
-      auto join = [&](const Expr &p, const Expr &q) { return mul ? make_mul(p, q) : make_div(p, q); };
+      auto join = [&](const Expr &p, const Expr &q) {
+        return mul ? make_mul(p, q) : make_div(p, q);
+      };
       if (k && *k != 0) {
         const Expr &l = *k > 0 ? x.min : x.max, &h = *k > 0 ? x.max : x.min;
         if (l.defined()) r.min = join(l, b);
@@ -582,7 +605,8 @@ Interval Bounder::of_float(const Expr &e, bool *maybe_nan) {
     }
     case NodeKind::Call: {
       const Call *op = e.as<Call>();
-      if (op->op == Intrinsic::likely || op->op == Intrinsic::likely_if_innermost || op->op == Intrinsic::strict_float) {
+      if (op->op == Intrinsic::likely || op->op == Intrinsic::likely_if_innermost ||
+          op->op == Intrinsic::strict_float) {
         return of_float(op->args[0], maybe_nan);
       }
       if (op->op == Intrinsic::floor || op->op == Intrinsic::ceil || op->op == Intrinsic::round ||
@@ -592,19 +616,23 @@ Interval Bounder::of_float(const Expr &e, bool *maybe_nan) {
         if (i.has_upper()) i.max = make_intrinsic(t, op->op, {i.max});
         return i;
       }
-      if (op->op == Intrinsic::fma && as_const_float(op->args[1]) && *as_const_float(op->args[1]) != 0) {
+      if (op->op == Intrinsic::fma && as_const_float(op->args[1]) &&
+          *as_const_float(op->args[1]) != 0) {
         Interval x = of_float(op->args[0], maybe_nan), c = of_float(op->args[2], maybe_nan), r;
         bool up = *as_const_float(op->args[1]) > 0;
         const Expr &l = up ? x.min : x.max, &h = up ? x.max : x.min;
-        if (l.defined() && c.has_lower()) r.min = make_intrinsic(t, op->op, {l, op->args[1], c.min});
-        if (h.defined() && c.has_upper()) r.max = make_intrinsic(t, op->op, {h, op->args[1], c.max});
-        if (!r.bounded()) r.unbounded_because = x.unbounded_because.empty() ? c.unbounded_because : x.unbounded_because;
+        if (l.defined() && c.has_lower())
+          r.min = make_intrinsic(t, op->op, {l, op->args[1], c.min});
+        if (h.defined() && c.has_upper())
+          r.max = make_intrinsic(t, op->op, {h, op->args[1], c.max});
+        if (!r.bounded())
+          r.unbounded_because =
+              x.unbounded_because.empty() ? c.unbounded_because : x.unbounded_because;
         return r;
       }
       break;
     }
-    default:
-      break;
+    default: break;
   }
   *maybe_nan = true;
   return Interval::everything(blame(e));

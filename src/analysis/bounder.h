@@ -13,7 +13,7 @@
 namespace calotype::analysis {
 
 class Bounder {
- public:
+public:
   struct Variable {
     ir::Name name;  ///< occurs in no interval but those of variables after this one
     Interval range;
@@ -31,9 +31,9 @@ class Bounder {
   /// Over all lanes of e, free of the variables.
   Interval of(const Expr &e);
 
- private:
+private:
   Expr scalar_form(const Expr &e, const Expr &lane, int copies);
-  Interval range(const Expr &e);       ///< e: simplified, scalar
+  Interval range(const Expr &e);  ///< e: simplified, scalar
   Interval compute(const Expr &e);
   Interval structural(const Expr &e);
   Interval of_sum(const Expr &e);

@@ -64,8 +64,10 @@ ConstInterval const_mul(ConstInterval a, ConstInterval b) {
     r.min_defined = !mul_overflows(a.max, b.max, &r.min);
   }
   // Opposite signs: at most the product of the ends next to zero.
-  if (a.max_defined && b.min_defined && a.max <= 0 && b.min >= 0) r.max_defined = !mul_overflows(a.max, b.min, &r.max);
-  if (b.max_defined && a.min_defined && b.max <= 0 && a.min >= 0) r.max_defined = !mul_overflows(b.max, a.min, &r.max);
+  if (a.max_defined && b.min_defined && a.max <= 0 && b.min >= 0)
+    r.max_defined = !mul_overflows(a.max, b.min, &r.max);
+  if (b.max_defined && a.min_defined && b.max <= 0 && a.min >= 0)
+    r.max_defined = !mul_overflows(b.max, a.min, &r.max);
   return r;
 }
 
@@ -139,7 +141,9 @@ ConstInterval min_ranges(ConstInterval a, ConstInterval b) {
   return r;
 }
 ConstInterval negate(ConstInterval a) { return const_scale(a, -1); }
-ConstInterval max_ranges(ConstInterval a, ConstInterval b) { return negate(min_ranges(negate(a), negate(b))); }
+ConstInterval max_ranges(ConstInterval a, ConstInterval b) {
+  return negate(min_ranges(negate(a), negate(b)));
+}
 
 /// The range, if `t` holds all of it; else what the type says.
 ConstInterval fit(ConstInterval a, Type t) {
@@ -187,7 +191,8 @@ ConstInterval ConstRanges::of_compare(const Expr &e, const Expr &a, const Expr &
     case NodeKind::LE: return boolean(less_equal || greater, less_equal);
     case NodeKind::GT: return boolean(greater || less_equal, greater);
     case NodeKind::GE: return boolean(greater_equal || less, greater_equal);
-    case NodeKind::EQ: return boolean(less || greater || (less_equal && greater_equal), less_equal && greater_equal);
+    case NodeKind::EQ:
+      return boolean(less || greater || (less_equal && greater_equal), less_equal && greater_equal);
     default: return boolean(less || greater || (less_equal && greater_equal), less || greater);
   }
 }
@@ -209,15 +214,14 @@ ConstInterval ConstRanges::of_call(const Call *op) {
   switch (op->op) {
     case Intrinsic::likely:
     case Intrinsic::likely_if_innermost:
-    case Intrinsic::strict_float:
-      return of(op->args[0]);
+    case Intrinsic::strict_float: return of(op->args[0]);
     case Intrinsic::promise_clamped:
     case Intrinsic::unsafe_promise_clamped:
       if (op->args.size() < 3) return of(op->args[0]);
-      return const_intersection(of(op->args[0]), {of(op->args[1]).min_defined, of(op->args[2]).max_defined,
-                                                  of(op->args[1]).min, of(op->args[2]).max});
-    case Intrinsic::return_second:
-      return of(op->args[1]);
+      return const_intersection(of(op->args[0]),
+                                {of(op->args[1]).min_defined, of(op->args[2]).max_defined,
+                                 of(op->args[1]).min, of(op->args[2]).max});
+    case Intrinsic::return_second: return of(op->args[1]);
     case Intrinsic::if_then_else:
       return op->args.size() > 2 ? const_hull(of(op->args[1]), of(op->args[2])) : const_range_of(t);
     case Intrinsic::abs: {
@@ -230,13 +234,15 @@ ConstInterval ConstRanges::of_call(const Call *op) {
       // A non-negative operand bounds the result.
       ConstInterval a = of(op->args[0]), b = of(op->args[1]), r = const_range_of(t);
       for (ConstInterval x : {a, b}) {
-        if (x.min_defined && x.min >= 0 && x.max_defined) r = const_intersection(r, {true, true, 0, x.max});
+        if (x.min_defined && x.min >= 0 && x.max_defined)
+          r = const_intersection(r, {true, true, 0, x.max});
       }
       return r;
     }
     case Intrinsic::shift_right: {
       ConstInterval a = of(op->args[0]), b = of(op->args[1]);
-      if (is_point(b) && b.min >= 0 && b.min < 62) return div_ranges(a, const_point(int64_t(1) << b.min));
+      if (is_point(b) && b.min >= 0 && b.min < 62)
+        return div_ranges(a, const_point(int64_t(1) << b.min));
       break;
     }
     case Intrinsic::shift_left: {
@@ -248,10 +254,8 @@ ConstInterval ConstRanges::of_call(const Call *op) {
     }
     case Intrinsic::popcount:
     case Intrinsic::count_leading_zeros:
-    case Intrinsic::count_trailing_zeros:
-      return {true, true, 0, op->args[0].type().bits()};
-    default:
-      break;
+    case Intrinsic::count_trailing_zeros: return {true, true, 0, op->args[0].type().bits()};
+    default: break;
   }
   return const_range_of(t);
 }
@@ -259,8 +263,7 @@ ConstInterval ConstRanges::of_call(const Call *op) {
 ConstInterval ConstRanges::compute(const Expr &e) {
   const Type t = e.type();
   switch (e.kind()) {
-    case NodeKind::IntImm:
-      return const_point(e.as<IntImm>()->value);
+    case NodeKind::IntImm: return const_point(e.as<IntImm>()->value);
     case NodeKind::UIntImm: {
       uint64_t v = e.as<UIntImm>()->value;
       if (v <= static_cast<uint64_t>(INT64_MAX)) return const_point(static_cast<int64_t>(v));
@@ -268,7 +271,8 @@ ConstInterval ConstRanges::compute(const Expr &e) {
     }
     case NodeKind::Cast: {
       const Expr &v = e.as<Cast>()->value;
-      if (!v.type().is_int_or_uint()) return t.is_bool() ? boolean(false, false) : const_range_of(t);
+      if (!v.type().is_int_or_uint())
+        return t.is_bool() ? boolean(false, false) : const_range_of(t);
       ConstInterval a = of(v);
       if (t.is_bool()) {
         bool never = is_point(a) && a.min == 0;
@@ -278,7 +282,8 @@ ConstInterval ConstRanges::compute(const Expr &e) {
       // An index of unknown range may still be cut off by a cast to Int(32).
       if (is_index(t)) {
         if (t.can_represent(v.type())) return a;
-        bool fits = is_finite(a) && a.min >= t.min_int() && a.max <= static_cast<int64_t>(t.max_uint());
+        bool fits =
+            is_finite(a) && a.min >= t.min_int() && a.max <= static_cast<int64_t>(t.max_uint());
         return fits ? a : ConstInterval();
       }
       return fit(a, t);
@@ -291,30 +296,21 @@ ConstInterval ConstRanges::compute(const Expr &e) {
       const ConstInterval *r = scope_ ? scope_->find(n) : nullptr;
       return r ? const_intersection(type_range, *r) : type_range;
     }
-    case NodeKind::Add:
-      return fit(const_add(of(e.as<Add>()->a), of(e.as<Add>()->b)), t);
-    case NodeKind::Sub:
-      return fit(const_add(of(e.as<Sub>()->a), negate(of(e.as<Sub>()->b))), t);
-    case NodeKind::Mul:
-      return fit(const_mul(of(e.as<Mul>()->a), of(e.as<Mul>()->b)), t);
-    case NodeKind::Div:
-      return fit(div_ranges(of(e.as<Div>()->a), of(e.as<Div>()->b)), t);
-    case NodeKind::Mod:
-      return fit(mod_ranges(of(e.as<Mod>()->a), of(e.as<Mod>()->b)), t);
-    case NodeKind::Min:
-      return min_ranges(of(e.as<Min>()->a), of(e.as<Min>()->b));
-    case NodeKind::Max:
-      return max_ranges(of(e.as<Max>()->a), of(e.as<Max>()->b));
+    case NodeKind::Add: return fit(const_add(of(e.as<Add>()->a), of(e.as<Add>()->b)), t);
+    case NodeKind::Sub: return fit(const_add(of(e.as<Sub>()->a), negate(of(e.as<Sub>()->b))), t);
+    case NodeKind::Mul: return fit(const_mul(of(e.as<Mul>()->a), of(e.as<Mul>()->b)), t);
+    case NodeKind::Div: return fit(div_ranges(of(e.as<Div>()->a), of(e.as<Div>()->b)), t);
+    case NodeKind::Mod: return fit(mod_ranges(of(e.as<Mod>()->a), of(e.as<Mod>()->b)), t);
+    case NodeKind::Min: return min_ranges(of(e.as<Min>()->a), of(e.as<Min>()->b));
+    case NodeKind::Max: return max_ranges(of(e.as<Max>()->a), of(e.as<Max>()->b));
     case NodeKind::EQ: return of_compare(e, e.as<EQ>()->a, e.as<EQ>()->b);
     case NodeKind::NE: return of_compare(e, e.as<NE>()->a, e.as<NE>()->b);
     case NodeKind::LT: return of_compare(e, e.as<LT>()->a, e.as<LT>()->b);
     case NodeKind::LE: return of_compare(e, e.as<LE>()->a, e.as<LE>()->b);
     case NodeKind::GT: return of_compare(e, e.as<GT>()->a, e.as<GT>()->b);
     case NodeKind::GE: return of_compare(e, e.as<GE>()->a, e.as<GE>()->b);
-    case NodeKind::And:
-      return min_ranges(of(e.as<And>()->a), of(e.as<And>()->b));
-    case NodeKind::Or:
-      return max_ranges(of(e.as<Or>()->a), of(e.as<Or>()->b));
+    case NodeKind::And: return min_ranges(of(e.as<And>()->a), of(e.as<And>()->b));
+    case NodeKind::Or: return max_ranges(of(e.as<Or>()->a), of(e.as<Or>()->b));
     case NodeKind::Not: {
       ConstInterval a = of(e.as<Not>()->a);
       return const_add(const_point(1), negate(a));
@@ -325,14 +321,13 @@ ConstInterval ConstRanges::compute(const Expr &e) {
       if (is_point(c)) return of(c.min ? op->true_value : op->false_value);
       return const_hull(of(op->true_value), of(op->false_value));
     }
-    case NodeKind::Broadcast:
-      return of(e.as<Broadcast>()->value);
+    case NodeKind::Broadcast: return of(e.as<Broadcast>()->value);
     case NodeKind::Ramp: {
       const Ramp *op = e.as<Ramp>();
-      return fit(const_add(of(op->base), const_mul(of(op->stride), {true, true, 0, op->lanes - 1})), t);
+      return fit(const_add(of(op->base), const_mul(of(op->stride), {true, true, 0, op->lanes - 1})),
+                 t);
     }
-    case NodeKind::Let:
-      return of_let(e.as<Let>());
+    case NodeKind::Let: return of_let(e.as<Let>());
     case NodeKind::Shuffle: {
       const Shuffle *op = e.as<Shuffle>();
       ConstInterval r = of(op->vectors[0]);
@@ -346,13 +341,13 @@ ConstInterval ConstRanges::compute(const Expr &e) {
       if (op->op == ReduceOp::Mul || op->op == ReduceOp::SaturatingAdd) return const_range_of(t);
       return of(op->value);
     }
-    case NodeKind::Call:
-      return of_call(e.as<Call>());
-    default:
-      return const_range_of(t);
+    case NodeKind::Call: return of_call(e.as<Call>());
+    default: return const_range_of(t);
   }
 }
 
-ConstInterval const_bounds(const Expr &e, const Scope<ConstInterval> &vars) { return ConstRanges(&vars).of(e); }
+ConstInterval const_bounds(const Expr &e, const Scope<ConstInterval> &vars) {
+  return ConstRanges(&vars).of(e);
+}
 
 }  // namespace calotype::analysis

@@ -20,12 +20,12 @@ ConstInterval const_range_of(Type t);
 
 /// Constant ranges of expressions under a scope. The memo holds while the scope's entries stay the same.
 class ConstRanges {
- public:
+public:
   explicit ConstRanges(const ir::Scope<ConstInterval> *scope) : scope_(scope) {}
   ConstInterval of(const Expr &e);
   ConstInterval of(const LinearForm &f);
 
- private:
+private:
   ConstInterval compute(const Expr &e);
   ConstInterval of_let(const ir::Let *op);
   ConstInterval of_call(const ir::Call *op);

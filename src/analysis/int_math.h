@@ -20,8 +20,12 @@ inline int64_t wrap_sub(int64_t a, int64_t b) {
 inline int64_t wrap_mul(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
-inline bool add_overflows(int64_t a, int64_t b, int64_t *r) { return __builtin_add_overflow(a, b, r); }
-inline bool mul_overflows(int64_t a, int64_t b, int64_t *r) { return __builtin_mul_overflow(a, b, r); }
+inline bool add_overflows(int64_t a, int64_t b, int64_t *r) {
+  return __builtin_add_overflow(a, b, r);
+}
+inline bool mul_overflows(int64_t a, int64_t b, int64_t *r) {
+  return __builtin_mul_overflow(a, b, r);
+}
 
 /// Quotient and remainder as the language defines them: remainder in [0, |b|), x / 0 = x % 0 = 0.
 inline int64_t floor_mod(int64_t a, int64_t b) {

@@ -29,25 +29,20 @@ struct Mixer {
   }
   void operator()(const Ref<const Parameter> &p) { mix(p.get()); }
   void operator()(const Ref<const FunctionBody> &f) { mix(f.get()); }
-  template <typename T>
-  void operator()(const std::vector<T> &v) {
+  template <typename T> void operator()(const std::vector<T> &v) {
     mix(v.size());
     for (const T &x : v) (*this)(x);
   }
-  template <typename T>
-  void operator()(const T &v) {
-    mix(static_cast<uint64_t>(v));
-  }
+  template <typename T> void operator()(const T &v) { mix(static_cast<uint64_t>(v)); }
 };
 
 bool same(const Expr &a, const Expr &b) { return a.same_as(b); }
 bool same(double a, double b) { return std::memcmp(&a, &b, 8) == 0; }
 bool same(const Ref<const Parameter> &a, const Ref<const Parameter> &b) { return a.same_as(b); }
-bool same(const Ref<const FunctionBody> &a, const Ref<const FunctionBody> &b) { return a.same_as(b); }
-template <typename T>
-bool same(const T &a, const T &b) {
-  return a == b;
+bool same(const Ref<const FunctionBody> &a, const Ref<const FunctionBody> &b) {
+  return a.same_as(b);
 }
+template <typename T> bool same(const T &a, const T &b) { return a == b; }
 bool same(const std::vector<Expr> &a, const std::vector<Expr> &b) {
   if (a.size() != b.size()) return false;
   for (size_t i = 0; i < a.size(); i++) {
@@ -58,13 +53,13 @@ bool same(const std::vector<Expr> &a, const std::vector<Expr> &b) {
 
 /// Replaces the children of one node.
 class ChildMutator : public IRMutator {
- public:
+public:
   explicit ChildMutator(Interner *interner) : interner_(interner) {}
   Expr mutate(const Expr &e) override { return interner_->intern(e); }
   Expr children(const Expr &e) { return IRMutator::mutate(e); }
   using IRMutator::mutate;
 
- private:
+private:
   Interner *interner_;
 };
 
@@ -77,10 +72,10 @@ size_t Interner::ShallowHash::operator()(const Expr &e) const {
         static_cast<uint64_t>(t.bits()) << 16 | static_cast<uint64_t>(t.lanes()));
   switch (e.kind()) {
 #define FIELD(T, n) m(op->n);
-#define EXPR(Name_, fields)                   \
-  case NodeKind::Name_: {                     \
+#define EXPR(Name_, fields)                         \
+  case NodeKind::Name_: {                           \
     auto *op = static_cast<const Name_ *>(e.get()); \
-    fields break;                             \
+    fields break;                                   \
   }
 #define STMT(Name_, fields)
 #include "../ir/nodes.def"
@@ -118,10 +113,8 @@ Expr Interner::with_interned_children(const Expr &e) {
     case NodeKind::UIntImm:
     case NodeKind::FloatImm:
     case NodeKind::StringImm:
-    case NodeKind::Variable:
-      return e;
-    default:
-      return ChildMutator(this).children(e);
+    case NodeKind::Variable: return e;
+    default: return ChildMutator(this).children(e);
   }
 }
 

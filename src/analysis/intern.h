@@ -10,11 +10,11 @@ namespace calotype::analysis {
 
 /// Keeps every node it has seen alive.
 class Interner {
- public:
+public:
   /// The node that stands for all expressions equal to `e`; children are interned first.
   Expr intern(const Expr &e);
 
- private:
+private:
   struct ShallowHash {
     size_t operator()(const Expr &e) const;
   };

@@ -35,7 +35,8 @@ Interval hull(const Interval &a, const Interval &b) {
   Interval r;
   if (a.has_lower() && b.has_lower()) r.min = least(a.min, b.min);
   if (a.has_upper() && b.has_upper()) r.max = greatest(a.max, b.max);
-  if (!r.bounded()) r.unbounded_because = a.unbounded_because.empty() ? b.unbounded_because : a.unbounded_because;
+  if (!r.bounded())
+    r.unbounded_because = a.unbounded_because.empty() ? b.unbounded_because : a.unbounded_because;
   return r;
 }
 
@@ -43,7 +44,8 @@ Interval intersection(const Interval &a, const Interval &b) {
   Interval r;
   r.min = !a.has_lower() ? b.min : !b.has_lower() ? a.min : greatest(a.min, b.min);
   r.max = !a.has_upper() ? b.max : !b.has_upper() ? a.max : least(a.max, b.max);
-  if (!r.bounded()) r.unbounded_because = a.unbounded_because.empty() ? b.unbounded_because : a.unbounded_because;
+  if (!r.bounded())
+    r.unbounded_because = a.unbounded_because.empty() ? b.unbounded_because : a.unbounded_because;
   return r;
 }
 

@@ -12,7 +12,8 @@ namespace calotype::analysis {
 /// All x with min <= x <= max (scalar Exprs). Empty intervals cannot be told from others: min > max is possible at run time.
 struct Interval {
   Expr min, max;
-  std::string unbounded_because;  ///< why an end is missing: the sub-expression that lost it, for messages
+  std::string
+      unbounded_because;  ///< why an end is missing: the sub-expression that lost it, for messages
   static Interval everything(std::string because = {});
   static Interval point(Expr e) { return {e, e, {}}; }
   bool has_lower() const { return min.defined(); }
@@ -26,7 +27,8 @@ CALO_EXPORT Interval intersection(const Interval &a, const Interval &b);
 
 /// A box: one interval per dimension.
 using Box = std::vector<Interval>;
-CALO_EXPORT void merge(Box &into, const Box &other);  ///< hull per dimension; an empty `into` takes `other`
+CALO_EXPORT void merge(Box &into,
+                       const Box &other);  ///< hull per dimension; an empty `into` takes `other`
 
 /// Intervals with constant ends, for quick proofs. Ends saturate; `min_defined` etc tell infinity.
 struct ConstInterval {

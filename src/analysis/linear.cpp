@@ -24,9 +24,7 @@ struct Collector {
   void term(const Expr &e, int64_t k) { form.terms.emplace_back(e, k); }
 };
 
-bool is_atom(const Expr &e) {
-  return !e.as<Add>() && !e.as<Sub>() && !e.as<Mul>() && !is_const(e);
-}
+bool is_atom(const Expr &e) { return !e.as<Add>() && !e.as<Sub>() && !e.as<Mul>() && !is_const(e); }
 
 void Collector::add(const Expr &e, int64_t k) {
   if (const int64_t *c = as_const_int(e)) {
@@ -35,12 +33,8 @@ void Collector::add(const Expr &e, int64_t k) {
   }
   if (++visits > kVisitLimit) return term(e, k);
   switch (e.kind()) {
-    case NodeKind::Add:
-      add(e.as<Add>()->a, k);
-      return add(e.as<Add>()->b, k);
-    case NodeKind::Sub:
-      add(e.as<Sub>()->a, k);
-      return add(e.as<Sub>()->b, wrap_sub(0, k));
+    case NodeKind::Add: add(e.as<Add>()->a, k); return add(e.as<Add>()->b, k);
+    case NodeKind::Sub: add(e.as<Sub>()->a, k); return add(e.as<Sub>()->b, wrap_sub(0, k));
     case NodeKind::Mul: {
       const Mul *op = e.as<Mul>();
       if (const int64_t *c = as_const_int(op->b)) return add(op->a, wrap_mul(k, *c));
@@ -58,8 +52,7 @@ void Collector::add(const Expr &e, int64_t k) {
       if (!pure) add_lanes(op->base, k, op->lanes, {});
       return add_stride(op->stride, k, op->lanes, pure ? e : Expr());
     }
-    default:
-      return term(e, k);
+    default: return term(e, k);
   }
 }
 
@@ -74,7 +67,8 @@ void Collector::add_stride(const Expr &stride, int64_t k, int lanes, const Expr 
   if (original.defined() && (is_const_one(stride) || is_atom(stride))) return term(original, k);
   LinearForm inner = linear_form(stride);
   Type t = stride.type();
-  if (inner.constant) term(make_ramp(make_zero(t), make_one(t), lanes), wrap_mul(k, inner.constant));
+  if (inner.constant)
+    term(make_ramp(make_zero(t), make_one(t), lanes), wrap_mul(k, inner.constant));
   for (auto &[s, c] : inner.terms) term(make_ramp(make_zero(t), s, lanes), wrap_mul(k, c));
 }
 
@@ -114,7 +108,8 @@ Expr sum_of(const std::vector<std::pair<Expr, int64_t>> &terms, int64_t constant
 
 void normalise(LinearForm &f) {
   auto &v = f.terms;
-  std::sort(v.begin(), v.end(), [](const auto &a, const auto &b) { return compare(a.first, b.first) < 0; });
+  std::sort(v.begin(), v.end(),
+            [](const auto &a, const auto &b) { return compare(a.first, b.first) < 0; });
   size_t out = 0;
   for (size_t i = 0; i < v.size(); i++) {
     if (out > 0 && equal(v[out - 1].first, v[i].first)) {
@@ -155,7 +150,8 @@ LinearForm combine(const LinearForm &a, int64_t ka, const LinearForm &b, int64_t
       push(b.terms[j].first, wrap_mul(b.terms[j].second, kb));
       j++;
     } else {
-      push(a.terms[i].first, wrap_add(wrap_mul(a.terms[i].second, ka), wrap_mul(b.terms[j].second, kb)));
+      push(a.terms[i].first,
+           wrap_add(wrap_mul(a.terms[i].second, ka), wrap_mul(b.terms[j].second, kb)));
       i++, j++;
     }
   }
@@ -182,7 +178,8 @@ LinearForm divide_exactly(const LinearForm &f, int64_t k) {
 bool same_terms(const LinearForm &a, const LinearForm &b) {
   if (a.terms.size() != b.terms.size()) return false;
   for (size_t i = 0; i < a.terms.size(); i++) {
-    if (a.terms[i].second != b.terms[i].second || !equal(a.terms[i].first, b.terms[i].first)) return false;
+    if (a.terms[i].second != b.terms[i].second || !equal(a.terms[i].first, b.terms[i].first))
+      return false;
   }
   return true;
 }
@@ -212,8 +209,10 @@ Expr to_expr(const LinearForm &f, Type t) {
     if (b && b->value.type().is_scalar()) {
       base.emplace_back(b->value, c);
     } else if (r && r->base.type().is_scalar() && is_const_zero(r->base)) {
-      if (const int64_t *k = as_const_int(r->stride)) unit_stride = wrap_add(unit_stride, wrap_mul(c, *k));
-      else stride.emplace_back(r->stride, c);
+      if (const int64_t *k = as_const_int(r->stride))
+        unit_stride = wrap_add(unit_stride, wrap_mul(c, *k));
+      else
+        stride.emplace_back(r->stride, c);
     } else {
       rest.emplace_back(e, c);
     }
@@ -221,9 +220,12 @@ Expr to_expr(const LinearForm &f, Type t) {
   Expr sum = rest.empty() ? Expr() : sum_of(rest, 0, t);
   Expr b = sum_of(base, f.constant, s);
   Expr st = sum_of(stride, unit_stride, s);
-  if (!is_const_zero(st)) b = make_ramp(b, st, lanes);
-  else if (sum.defined() && is_const_zero(b)) return sum;
-  else b = make_broadcast(b, lanes);
+  if (!is_const_zero(st))
+    b = make_ramp(b, st, lanes);
+  else if (sum.defined() && is_const_zero(b))
+    return sum;
+  else
+    b = make_broadcast(b, lanes);
   return sum.defined() ? make_add(sum, b) : b;
 }
 

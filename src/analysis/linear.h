@@ -18,7 +18,12 @@ CALO_EXPORT Expr to_expr(const LinearForm &f, Type t);
 /// a - b is this constant, if it provably is one.
 CALO_EXPORT bool constant_difference(const Expr &a, const Expr &b, int64_t *difference);
 
-enum class Monotonic { Constant, Increasing, Decreasing, Unknown };  // increasing: never decreases as var grows
+enum class Monotonic {
+  Constant,
+  Increasing,
+  Decreasing,
+  Unknown
+};  // increasing: never decreases as var grows
 CALO_EXPORT Monotonic monotonic(const Expr &e, ir::Name var);
 
 /// The set of `var` for which `condition` (comparisons, and, or, not; affine in var) holds: as an interval that contains

@@ -76,7 +76,8 @@ std::optional<int64_t> Simplifier::lower_in(LinearForm f, int64_t enough, int de
   return b ? std::optional<int64_t>(std::min(*a, *b)) : b;
 }
 
-std::optional<int64_t> Simplifier::lower_scalar(const LinearForm &f, int64_t enough, int depth, int *steps) {
+std::optional<int64_t> Simplifier::lower_scalar(const LinearForm &f, int64_t enough, int depth,
+                                                int *steps) {
   if (--*steps < 0 || !small(f)) return {};
   ConstInterval range = memo_->ranges.of(f);
   std::optional<int64_t> best;
@@ -92,18 +93,23 @@ std::optional<int64_t> Simplifier::lower_scalar(const LinearForm &f, int64_t eno
     if (const Max *mx = e.as<Max>()) x = &mx->a, y = &mx->b, either = c > 0;
     if (const Select *sel = e.as<Select>()) x = &sel->true_value, y = &sel->false_value;
     if (const Call *call = e.as<Call>()) {
-      if (call->op == Intrinsic::likely || call->op == Intrinsic::likely_if_innermost) x = y = &call->args[0];
+      if (call->op == Intrinsic::likely || call->op == Intrinsic::likely_if_innermost)
+        x = y = &call->args[0];
     }
     if (x) {
       LinearForm rest = without(f, i);
-      std::optional<int64_t> a = lower_in(combine(rest, 1, form_of(*x), c), enough, depth - (x != y), steps);
+      std::optional<int64_t> a =
+          lower_in(combine(rest, 1, form_of(*x), c), enough, depth - (x != y), steps);
       if (either) raise_to(&best, a);
       if (x == y) raise_to(&best, a);
       if (reached(best, enough)) return best;
       if (x == y || (!either && !a)) continue;
-      std::optional<int64_t> b = lower_in(combine(rest, 1, form_of(*y), c), enough, depth - 1, steps);
-      if (either) raise_to(&best, b);
-      else if (b) raise_to(&best, std::min(*a, *b));
+      std::optional<int64_t> b =
+          lower_in(combine(rest, 1, form_of(*y), c), enough, depth - 1, steps);
+      if (either)
+        raise_to(&best, b);
+      else if (b)
+        raise_to(&best, std::min(*a, *b));
       if (reached(best, enough)) return best;
       continue;
     }
@@ -115,7 +121,8 @@ std::optional<int64_t> Simplifier::lower_scalar(const LinearForm &f, int64_t eno
       if (c > 0) g.constant = wrap_sub(g.constant, wrap_mul(c, *k - 1));
       int64_t wanted;
       if (mul_overflows(enough, *k, &wanted)) wanted = INT64_MAX;
-      std::optional<int64_t> a = lower_in(std::move(g), wanted - (wanted != INT64_MAX ? *k - 1 : 0), depth - 1, steps);
+      std::optional<int64_t> a =
+          lower_in(std::move(g), wanted - (wanted != INT64_MAX ? *k - 1 : 0), depth - 1, steps);
       if (a) raise_to(&best, floor_div(wrap_add(*a, *k - 1), *k));  // f is an integer: round up
       if (reached(best, enough)) return best;
     }
@@ -137,7 +144,8 @@ std::optional<int64_t> Simplifier::lower_scalar(const LinearForm &f, int64_t eno
       int64_t g = gcd(k, c), scale_f = std::abs(k) / g, scale_t = std::abs(c) / g;
       int64_t wanted;
       if (mul_overflows(enough, scale_f, &wanted)) wanted = INT64_MAX;
-      std::optional<int64_t> a = lower_in(combine(f, scale_f, t, -scale_t), wanted, depth - 1, steps);
+      std::optional<int64_t> a =
+          lower_in(combine(f, scale_f, t, -scale_t), wanted, depth - 1, steps);
       if (a) raise_to(&best, floor_div(wrap_add(*a, scale_f - 1), scale_f));
       if (reached(best, enough)) return best;
       if (*steps < 0) return best;

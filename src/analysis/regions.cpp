@@ -16,8 +16,9 @@ using namespace ir;
 namespace {
 
 class Regions : public IRVisitor {
- public:
-  Regions(const Scope<Interval> &scope, bool reads, bool writes) : reads_(reads), writes_(writes), scope_(scope) {}
+public:
+  Regions(const Scope<Interval> &scope, bool reads, bool writes)
+      : reads_(reads), writes_(writes), scope_(scope) {}
 
   void only(Name func) { only_ = func; }
   void declare(const std::vector<Name> &free) {
@@ -44,7 +45,7 @@ class Regions : public IRVisitor {
     return boxes;
   }
 
- private:
+private:
   // --- Walking --------------------------------------------------------------------------------------------------
   using IRVisitor::visit;
 
@@ -66,13 +67,15 @@ class Regions : public IRVisitor {
   void visit(const K *op) override {           \
     if (first_visit(op)) IRVisitor::visit(op); \
   }
-  CALO_ONCE(Cast) CALO_ONCE(Add) CALO_ONCE(Sub) CALO_ONCE(Mul) CALO_ONCE(Div) CALO_ONCE(Mod) CALO_ONCE(Min)
-  CALO_ONCE(Max) CALO_ONCE(EQ) CALO_ONCE(NE) CALO_ONCE(LT) CALO_ONCE(LE) CALO_ONCE(GT) CALO_ONCE(GE) CALO_ONCE(And)
-  CALO_ONCE(Or) CALO_ONCE(Not) CALO_ONCE(Select) CALO_ONCE(Load) CALO_ONCE(Ramp) CALO_ONCE(Broadcast)
-  CALO_ONCE(Shuffle) CALO_ONCE(VectorReduce) CALO_ONCE(Reinterpret)
+  CALO_ONCE(Cast)
+  CALO_ONCE(Add) CALO_ONCE(Sub) CALO_ONCE(Mul) CALO_ONCE(Div) CALO_ONCE(Mod) CALO_ONCE(Min)
+      CALO_ONCE(Max) CALO_ONCE(EQ) CALO_ONCE(NE) CALO_ONCE(LT) CALO_ONCE(LE) CALO_ONCE(GT)
+          CALO_ONCE(GE) CALO_ONCE(And) CALO_ONCE(Or) CALO_ONCE(Not) CALO_ONCE(Select)
+              CALO_ONCE(Load) CALO_ONCE(Ramp) CALO_ONCE(Broadcast) CALO_ONCE(Shuffle)
+                  CALO_ONCE(VectorReduce) CALO_ONCE(Reinterpret)
 #undef CALO_ONCE
 
-  void visit(const Call *op) override {
+                      void visit(const Call *op) override {
     if (!first_visit(op)) return;
     if (op->op == Intrinsic::if_then_else) {
       enter(op->args[0]);
@@ -83,7 +86,8 @@ class Regions : public IRVisitor {
       return;
     }
     for (const Expr &a : op->args) enter(a);
-    if (reads_ && (op->call_type == CallType::Halide || op->call_type == CallType::Image)) touch(op->name, op->args);
+    if (reads_ && (op->call_type == CallType::Halide || op->call_type == CallType::Image))
+      touch(op->name, op->args);
   }
   void visit(const Let *op) override {
     enter(op->value);
@@ -112,8 +116,10 @@ class Regions : public IRVisitor {
     push(op->name, {simplify(min), simplify(max), {}}, min.type());
     visit_stmt(op->body);
     bounder_.pop();
-    if (shadowed.defined()) lets_[op->name] = shadowed;
-    else lets_.erase(op->name);
+    if (shadowed.defined())
+      lets_[op->name] = shadowed;
+    else
+      lets_.erase(op->name);
     changed();
   }
   void visit(const IfThenElse *op) override {
@@ -152,8 +158,10 @@ class Regions : public IRVisitor {
       r->changed();
     }
     ~Binding() {
-      if (old.defined()) regions->lets_[name] = old;
-      else regions->lets_.erase(name);
+      if (old.defined())
+        regions->lets_[name] = old;
+      else
+        regions->lets_.erase(name);
       regions->changed();
     }
     Regions *regions;
@@ -206,7 +214,8 @@ class Regions : public IRVisitor {
     for (size_t d = 0; d < args.size(); d++) {
       Interval i = bounder_.of(resolved(args[d]));
       bool present = false;
-      for (const Interval &old : dims[d]) present = present || (same(old.min, i.min) && same(old.max, i.max));
+      for (const Interval &old : dims[d])
+        present = present || (same(old.min, i.min) && same(old.max, i.max));
       if (!present) dims[d].push_back(i);
     }
   }
@@ -242,13 +251,15 @@ std::unordered_map<Name, Box> regions_read(const Expr &e, const Scope<Interval> 
   return r.take();
 }
 
-std::unordered_map<Name, Box> regions_touched(const Stmt &s, const Scope<Interval> &scope, bool reads, bool writes) {
+std::unordered_map<Name, Box> regions_touched(const Stmt &s, const Scope<Interval> &scope,
+                                              bool reads, bool writes) {
   Regions r(scope, reads, writes);
   r.walk(s);
   return r.take();
 }
 
-Box region_touched(const Stmt &s, Name func, const Scope<Interval> &scope, bool reads, bool writes) {
+Box region_touched(const Stmt &s, Name func, const Scope<Interval> &scope, bool reads,
+                   bool writes) {
   Regions r(scope, reads, writes);
   r.only(func);
   r.walk(s);

@@ -16,12 +16,12 @@ ModulusRemainder residue_mul(ModulusRemainder a, ModulusRemainder b);
 
 /// Residues of expressions under a scope. The memo holds while the scope's entries for names seen stay the same.
 class Residues {
- public:
+public:
   explicit Residues(const ir::Scope<ModulusRemainder> *scope) : scope_(scope) {}
   ModulusRemainder of(const Expr &e);
   ModulusRemainder of(const LinearForm &f);
 
- private:
+private:
   ModulusRemainder compute(const Expr &e);
   ModulusRemainder of_let(const ir::Let *op);
   ModulusRemainder of_call(const ir::Call *op);

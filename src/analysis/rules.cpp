@@ -23,13 +23,14 @@ struct Operator {
 };
 // Longer operators first where one begins another.
 const Operator kOperators[] = {
-    {"||", 1, NodeKind::Or},  {"&&", 2, NodeKind::And}, {"==", 3, NodeKind::EQ}, {"!=", 3, NodeKind::NE},
-    {"<=", 4, NodeKind::LE},  {">=", 4, NodeKind::GE},  {"<", 4, NodeKind::LT},  {">", 4, NodeKind::GT},
-    {"+", 5, NodeKind::Add},  {"-", 5, NodeKind::Sub},  {"*", 6, NodeKind::Mul}, {"/", 6, NodeKind::Div},
+    {"||", 1, NodeKind::Or}, {"&&", 2, NodeKind::And}, {"==", 3, NodeKind::EQ},
+    {"!=", 3, NodeKind::NE}, {"<=", 4, NodeKind::LE},  {">=", 4, NodeKind::GE},
+    {"<", 4, NodeKind::LT},  {">", 4, NodeKind::GT},   {"+", 5, NodeKind::Add},
+    {"-", 5, NodeKind::Sub}, {"*", 6, NodeKind::Mul},  {"/", 6, NodeKind::Div},
     {"%", 6, NodeKind::Mod}};
 
 class PatternParser {
- public:
+public:
   explicit PatternParser(const std::string &text) : text_(text) {}
   Pattern parse() {
     Pattern p = binary(1);
@@ -38,7 +39,7 @@ class PatternParser {
     return p;
   }
 
- private:
+private:
   void skip() {
     while (at_ < text_.size() && text_[at_] == ' ') at_++;
   }
@@ -93,10 +94,13 @@ class PatternParser {
   }
   Pattern word() {
     std::string w;
-    while (at_ < text_.size() && std::isalnum(static_cast<unsigned char>(text_[at_]))) w += text_[at_++];
-    static const std::map<std::string, NodeKind> kCalls = {
-        {"min", NodeKind::Min},   {"max", NodeKind::Max},           {"select", NodeKind::Select},
-        {"ramp", NodeKind::Ramp}, {"broadcast", NodeKind::Broadcast}};
+    while (at_ < text_.size() && std::isalnum(static_cast<unsigned char>(text_[at_])))
+      w += text_[at_++];
+    static const std::map<std::string, NodeKind> kCalls = {{"min", NodeKind::Min},
+                                                           {"max", NodeKind::Max},
+                                                           {"select", NodeKind::Select},
+                                                           {"ramp", NodeKind::Ramp},
+                                                           {"broadcast", NodeKind::Broadcast}};
     Pattern p;
     auto call = kCalls.find(w);
     if (call != kCalls.end()) {
@@ -119,7 +123,9 @@ class PatternParser {
       p.id = w[1] - '0';
     } else {
       CALO_ASSERT(w.size() == 1, "bad rule: " + text_);
-      p.kind = w[0] >= 'w' ? Pattern::Kind::Any : w[0] >= 'p' ? Pattern::Kind::Condition : Pattern::Kind::Lanes;
+      p.kind = w[0] >= 'w'   ? Pattern::Kind::Any
+               : w[0] >= 'p' ? Pattern::Kind::Condition
+                             : Pattern::Kind::Lanes;
       p.id = w[0] - (w[0] >= 'w' ? 'w' : w[0] >= 'p' ? 'p' : 'm');
       CALO_ASSERT(p.id >= 0 && p.id < 4, "bad rule: " + text_);
     }
@@ -136,7 +142,7 @@ struct Bindings {
   int64_t constants[4] = {};
   bool has_constant[4] = {};
   int lanes[4] = {};
-  Type type;        ///< T, once known
+  Type type;  ///< T, once known
   int lanes_of_root = 1;
 };
 
@@ -157,19 +163,28 @@ bool bind_type(Bindings *b, Type t) {
 /// The operand expressions of a node, in field order; ramp and broadcast: without lanes.
 int operands(const Expr &e, const Expr **out) {
   switch (e.kind()) {
-#define CALO_BINARY(K) \
-  case NodeKind::K: out[0] = &e.as<K>()->a; out[1] = &e.as<K>()->b; return 2;
-    CALO_BINARY(Add) CALO_BINARY(Sub) CALO_BINARY(Mul) CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min)
-    CALO_BINARY(Max) CALO_BINARY(EQ) CALO_BINARY(NE) CALO_BINARY(LT) CALO_BINARY(LE) CALO_BINARY(GT) CALO_BINARY(GE)
-    CALO_BINARY(And) CALO_BINARY(Or)
+#define CALO_BINARY(K)      \
+  case NodeKind::K:         \
+    out[0] = &e.as<K>()->a; \
+    out[1] = &e.as<K>()->b; \
+    return 2;
+  CALO_BINARY(Add)
+  CALO_BINARY(Sub) CALO_BINARY(Mul) CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min)
+      CALO_BINARY(Max) CALO_BINARY(EQ) CALO_BINARY(NE) CALO_BINARY(LT) CALO_BINARY(LE)
+          CALO_BINARY(GT) CALO_BINARY(GE) CALO_BINARY(And) CALO_BINARY(Or)
 #undef CALO_BINARY
-    case NodeKind::Not: out[0] = &e.as<Not>()->a; return 1;
+              case NodeKind::Not:
+    out[0] = &e.as<Not>()->a;
+    return 1;
     case NodeKind::Select:
       out[0] = &e.as<Select>()->condition;
       out[1] = &e.as<Select>()->true_value;
       out[2] = &e.as<Select>()->false_value;
       return 3;
-    case NodeKind::Ramp: out[0] = &e.as<Ramp>()->base; out[1] = &e.as<Ramp>()->stride; return 2;
+    case NodeKind::Ramp:
+      out[0] = &e.as<Ramp>()->base;
+      out[1] = &e.as<Ramp>()->stride;
+      return 2;
     case NodeKind::Broadcast: out[0] = &e.as<Broadcast>()->value; return 1;
     default: return 0;
   }
@@ -209,10 +224,8 @@ bool match(const Pattern &p, const Expr &e, Bindings *b) {
       if (e.type().is_bool() || !constant_value(e, &v) || !bind_type(b, e.type())) return false;
       return v == (p.id ? static_cast<int64_t>(e.type().max_uint()) : e.type().min_int());
     }
-    case Pattern::Kind::Lanes:
-      return false;
-    case Pattern::Kind::Node:
-      break;
+    case Pattern::Kind::Lanes: return false;
+    case Pattern::Kind::Node: break;
   }
   if (e.kind() != p.node) return false;
   const Expr *args[3];
@@ -242,7 +255,8 @@ bool compute(const Pattern &p, const Bindings &b, bool wrap, int64_t *v) {
     default: return false;
   }
   int64_t x, y = 0;
-  if (!compute(p.args[0], b, wrap, &x) || (p.args.size() > 1 && !compute(p.args[1], b, wrap, &y))) return false;
+  if (!compute(p.args[0], b, wrap, &x) || (p.args.size() > 1 && !compute(p.args[1], b, wrap, &y)))
+    return false;
   bool overflow = false;
   switch (p.node) {
     case NodeKind::Add: overflow = add_overflows(x, y, v); break;
@@ -265,7 +279,9 @@ bool compute(const Pattern &p, const Bindings &b, bool wrap, int64_t *v) {
   }
   if (overflow) {
     if (!wrap) return false;
-    *v = p.node == NodeKind::Add ? wrap_add(x, y) : p.node == NodeKind::Sub ? wrap_sub(x, y) : wrap_mul(x, y);
+    *v = p.node == NodeKind::Add   ? wrap_add(x, y)
+         : p.node == NodeKind::Sub ? wrap_sub(x, y)
+                                   : wrap_mul(x, y);
   }
   if (wrap && b.type.bits() > 0 && b.type.is_int_or_uint()) *v = wrap_to(b.type, *v);
   return true;
@@ -276,7 +292,8 @@ Expr rebuild(const Pattern &p, const Bindings &b) {
   if (p.kind == Pattern::Kind::Condition) return b.conditions[p.id];
   if (p.kind == Pattern::Kind::Literal && p.is_bool) return make_bool(p.value != 0);
   int64_t v;
-  bool is_ramp = p.kind == Pattern::Kind::Node && (p.node == NodeKind::Ramp || p.node == NodeKind::Broadcast);
+  bool is_ramp =
+      p.kind == Pattern::Kind::Node && (p.node == NodeKind::Ramp || p.node == NodeKind::Broadcast);
   if (!is_ramp && compute(p, b, true, &v)) return make_int(b.type.element_of(), v);
   std::vector<Expr> args;
   size_t n = p.args.size() - (is_ramp ? 1 : 0);
@@ -346,7 +363,8 @@ Expr apply_rule(const CompiledRule &rule, const Expr &e) {
 Expr apply_first_rule(const Expr &e, const Rule **used) {
   static const std::vector<std::vector<const CompiledRule *>> *by_root = [] {
     auto *index = new std::vector<std::vector<const CompiledRule *>>(256);
-    for (const CompiledRule &r : all_rules()) (*index)[static_cast<size_t>(r.from.node)].push_back(&r);
+    for (const CompiledRule &r : all_rules())
+      (*index)[static_cast<size_t>(r.from.node)].push_back(&r);
     return index;
   }();
   for (const CompiledRule *rule : (*by_root)[static_cast<size_t>(e.kind())]) {

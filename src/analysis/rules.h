@@ -30,9 +30,9 @@ struct Rule {
 struct Pattern {
   enum class Kind : uint8_t { Any, Condition, Constant, Lanes, Literal, Limit, Node };
   Kind kind = Kind::Any;
-  int id = 0;           ///< Any, Condition, Constant, Lanes: which; Limit: 0 tmin, 1 tmax; Node: arity
-  int64_t value = 0;    ///< Literal
-  bool is_bool = false; ///< Literal: true or false
+  int id = 0;  ///< Any, Condition, Constant, Lanes: which; Limit: 0 tmin, 1 tmax; Node: arity
+  int64_t value = 0;     ///< Literal
+  bool is_bool = false;  ///< Literal: true or false
   ir::NodeKind node = ir::NodeKind::Add;
   std::vector<Pattern> args;
 };

@@ -6,14 +6,16 @@ namespace calotype::analysis {
 
 using namespace ir;
 
-Simplifier::Simplifier(const Facts &facts) : memo_(std::make_unique<SimplifierMemo>(&ranges_, &residues_)) {
+Simplifier::Simplifier(const Facts &facts)
+    : memo_(std::make_unique<SimplifierMemo>(&ranges_, &residues_)) {
   ranges_.set_outer(&facts.ranges);
   residues_.set_outer(&facts.alignments);
   given_ = std::make_unique<Assume>(this);
   for (const Expr &t : facts.truths) given_->truth(mutate(t));
 }
 
-Simplifier::Assume::Assume(Simplifier *s) : s_(s), truths_(s->truths_.size()), bools_(s->bool_order_.size()) {}
+Simplifier::Assume::Assume(Simplifier *s)
+    : s_(s), truths_(s->truths_.size()), bools_(s->bool_order_.size()) {}
 
 Simplifier::Assume::~Assume() {
   while (s_->truths_.size() > truths_) {
@@ -47,7 +49,8 @@ void Simplifier::Assume::fresh_memo() {
 Name Simplifier::Assume::bind(Name n) {
   Name fresh = n;
   if (s_->active_.count(n)) {
-    for (int i = 1; s_->active_.count(fresh) || s_->seen_.count(fresh) || s_->taken_.count(fresh); i++) {
+    for (int i = 1; s_->active_.count(fresh) || s_->seen_.count(fresh) || s_->taken_.count(fresh);
+         i++) {
       fresh = Name(n + "." + std::to_string(i));
     }
     s_->taken_.insert(fresh);
@@ -61,7 +64,16 @@ Name Simplifier::Assume::bind(Name n) {
   ranges_.push_back(fresh);
   s_->residues_.push(fresh, {});
   residues_.push_back(fresh);
+  if (s_->replacements_.contains(n)) {
+    s_->replacements_.push(n, {});
+    replaced_.push_back(n);
+  }
   return fresh;
+}
+
+void Simplifier::Assume::bind_to(Name n, const Expr &value) {
+  if (!s_->seen_.insert(n).second) fresh_memo();
+  replace(n, value);
 }
 
 void Simplifier::Assume::replace(Name n, const Expr &value) {
@@ -98,8 +110,10 @@ void Simplifier::Assume::non_negative(const LinearForm &f) {
     // k*v + c >= 0 is a range of v.
     auto &[e, k] = f.terms[0];
     if (const Variable *v = e.as<Variable>()) {
-      if (k > 0) range(v->name, {true, false, -floor_div(f.constant, k), 0});
-      else if (k != INT64_MIN) range(v->name, {false, true, 0, floor_div(f.constant, -k)});
+      if (k > 0)
+        range(v->name, {true, false, -floor_div(f.constant, k), 0});
+      else if (k != INT64_MIN)
+        range(v->name, {false, true, 0, floor_div(f.constant, -k)});
       return;
     }
   }
@@ -111,7 +125,8 @@ void Simplifier::Assume::truth(const Expr &condition, bool value) {
   if (const Broadcast *b = condition.as<Broadcast>()) return truth(b->value, value);
   if (condition.type().is_vector() || is_const(condition)) return;
   if (const Call *c = condition.as<Call>()) {
-    if (c->op == Intrinsic::likely || c->op == Intrinsic::likely_if_innermost) truth(s_->intern(c->args[0]), value);
+    if (c->op == Intrinsic::likely || c->op == Intrinsic::likely_if_innermost)
+      truth(s_->intern(c->args[0]), value);
   }
   if (const Not *n = condition.as<Not>()) return truth(n->a, !value);
   if (const And *a = condition.as<And>()) {
@@ -165,7 +180,8 @@ bool Simplifier::prove(const Expr &condition) {
     return prove(op->b);
   }
   if (const Call *op = c.as<Call>()) {
-    if (op->op == Intrinsic::likely || op->op == Intrinsic::likely_if_innermost) return prove(op->args[0]);
+    if (op->op == Intrinsic::likely || op->op == Intrinsic::likely_if_innermost)
+      return prove(op->args[0]);
   }
   constexpr int kSteps = 600;
   auto at_least = [&](const Expr &a, const Expr &b, int64_t extra) {  // a - b + extra >= 0

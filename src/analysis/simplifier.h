@@ -19,7 +19,7 @@
 namespace calotype::analysis {
 
 class Simplifier {
- public:
+public:
   explicit Simplifier(const Facts &facts);
   Expr mutate(const Expr &e);
   ir::Stmt mutate(const ir::Stmt &s);
@@ -29,11 +29,11 @@ class Simplifier {
   std::optional<int64_t> lower_bound(const Expr &e);
   std::optional<int64_t> upper_bound(const Expr &e);
 
- private:
+private:
   // --- Facts (simplifier.cpp) ----------------------------------------------------------------------------------
   /// Facts and bindings that hold until the end of its scope.
   class Assume {
-   public:
+  public:
     explicit Assume(Simplifier *s);
     ~Assume();
     Assume(const Assume &) = delete;
@@ -42,6 +42,9 @@ class Simplifier {
     void range(ir::Name n, ConstInterval r);
     void residue(ir::Name n, ModulusRemainder r);
     void replace(ir::Name n, const Expr &value);  ///< uses of n become value
+    void bind_to(
+        ir::Name n,
+        const Expr &value);  ///< n is a new variable here that goes away: uses become value
     void non_negative(const LinearForm &f);
     /// n is a new variable here; returns the name to use, another one if n already means something in scope.
     ir::Name bind(ir::Name n);
@@ -49,7 +52,7 @@ class Simplifier {
     /// Facts from here on are about the variable just bound only: if it is a new name, the memo stays valid.
     void about_new_name() { keep_memo_ = !outer_; }
 
-   private:
+  private:
     void fresh_memo();
     Simplifier *s_;
     size_t truths_, bools_;
@@ -116,19 +119,21 @@ class Simplifier {
   ir::Scope<ConstInterval> ranges_;
   ir::Scope<ModulusRemainder> residues_;
   ir::Scope<Expr> replacements_;
-  std::vector<LinearForm> truths_;  ///< each >= 0
+  std::vector<LinearForm> truths_;                                            ///< each >= 0
   std::unordered_map<const ir::IRNode *, std::vector<size_t>> truths_about_;  ///< by term
   std::vector<const ir::IRNode *> bool_order_;
   std::unordered_map<const ir::IRNode *, bool> bools_;  ///< conditions known to be true or false
-  std::unordered_map<ir::Name, int> active_;            ///< names that bindings, facts or replacements in scope use
-  std::unordered_set<ir::Name> seen_;                   ///< names that may occur in the memo
-  std::unordered_set<ir::Name> taken_;                  ///< new names made by bind
-  std::unique_ptr<Assume> given_;                       ///< the caller's facts
+  std::unordered_map<ir::Name, int>
+      active_;                          ///< names that bindings, facts or replacements in scope use
+  std::unordered_set<ir::Name> seen_;   ///< names that may occur in the memo
+  std::unordered_set<ir::Name> taken_;  ///< new names made by bind
+  std::unique_ptr<Assume> given_;       ///< the caller's facts
 };
 
 /// Results that hold under the present facts.
 struct SimplifierMemo {
-  SimplifierMemo(const ir::Scope<ConstInterval> *r, const ir::Scope<ModulusRemainder> *m) : ranges(r), residues(m) {}
+  SimplifierMemo(const ir::Scope<ConstInterval> *r, const ir::Scope<ModulusRemainder> *m)
+      : ranges(r), residues(m) {}
   std::unordered_map<const ir::IRNode *, Expr> exprs;
   ConstRanges ranges;
   Residues residues;

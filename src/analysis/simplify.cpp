@@ -25,7 +25,8 @@ bool can_prove(const Expr &condition, const Facts &facts) {
   return Simplifier(facts).prove(condition);
 }
 
-bool constant_upper_bound(const Expr &e, const ir::Scope<Interval> &scope, int64_t *bound, const Facts &facts) {
+bool constant_upper_bound(const Expr &e, const ir::Scope<Interval> &scope, int64_t *bound,
+                          const Facts &facts) {
   Simplifier s(facts);
   std::optional<int64_t> direct = s.upper_bound(e);
   Interval i = bounds_of_expr(e, scope);
@@ -35,7 +36,8 @@ bool constant_upper_bound(const Expr &e, const ir::Scope<Interval> &scope, int64
   return true;
 }
 
-bool constant_lower_bound(const Expr &e, const ir::Scope<Interval> &scope, int64_t *bound, const Facts &facts) {
+bool constant_lower_bound(const Expr &e, const ir::Scope<Interval> &scope, int64_t *bound,
+                          const Facts &facts) {
   Simplifier s(facts);
   std::optional<int64_t> direct = s.lower_bound(e);
   Interval i = bounds_of_expr(e, scope);

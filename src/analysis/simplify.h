@@ -9,9 +9,9 @@ namespace calotype::analysis {
 
 /// What is known where an expression stands.
 struct Facts {
-  ir::Scope<ConstInterval> ranges;          ///< constant ranges of int variables
-  ir::Scope<ModulusRemainder> alignments;   ///< residues of int variables
-  std::vector<Expr> truths;                 ///< conditions known to hold
+  ir::Scope<ConstInterval> ranges;         ///< constant ranges of int variables
+  ir::Scope<ModulusRemainder> alignments;  ///< residues of int variables
+  std::vector<Expr> truths;                ///< conditions known to hold
 };
 
 CALO_EXPORT Expr simplify(const Expr &e, const Facts &facts = {});
@@ -21,9 +21,9 @@ CALO_EXPORT ir::Stmt simplify(const ir::Stmt &s, const Facts &facts = {});
 /// True if `condition` provably holds always; false means "not proved".
 CALO_EXPORT bool can_prove(const Expr &condition, const Facts &facts = {});
 /// The constant that `e` equals, or an upper (lower) bound that is constant. Nothing if none is found.
-CALO_EXPORT bool constant_upper_bound(const Expr &e, const ir::Scope<Interval> &scope, int64_t *bound,
-                                      const Facts &facts = {});
-CALO_EXPORT bool constant_lower_bound(const Expr &e, const ir::Scope<Interval> &scope, int64_t *bound,
-                                      const Facts &facts = {});
+CALO_EXPORT bool constant_upper_bound(const Expr &e, const ir::Scope<Interval> &scope,
+                                      int64_t *bound, const Facts &facts = {});
+CALO_EXPORT bool constant_lower_bound(const Expr &e, const ir::Scope<Interval> &scope,
+                                      int64_t *bound, const Facts &facts = {});
 
 }  // namespace calotype::analysis

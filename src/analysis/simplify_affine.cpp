@@ -64,8 +64,10 @@ void Simplifier::gather(const Expr &e, int64_t k, bool root, LinearForm *into) {
       return gather(op->b, wrap_sub(0, k), false, into);
     }
     if (const Mul *op = e.as<Mul>()) {
-      if (const int64_t *c = as_const_int(op->b)) return gather(op->a, wrap_mul(k, *c), false, into);
-      if (const int64_t *c = as_const_int(op->a)) return gather(op->b, wrap_mul(k, *c), false, into);
+      if (const int64_t *c = as_const_int(op->b))
+        return gather(op->a, wrap_mul(k, *c), false, into);
+      if (const int64_t *c = as_const_int(op->a))
+        return gather(op->b, wrap_mul(k, *c), false, into);
       Expr a = mutate(op->a), b = mutate(op->b);
       if (const int64_t *c = as_const_int(b)) return add_to(into, form_of(a), wrap_mul(k, *c));
       if (const int64_t *c = as_const_int(a)) return add_to(into, form_of(b), wrap_mul(k, *c));
@@ -78,8 +80,10 @@ void Simplifier::gather(const Expr &e, int64_t k, bool root, LinearForm *into) {
   }
   Expr s = mutate(e);
   const LinearForm &f = form_of(s);
-  if (f.terms.size() > kMaxSharedTerms) add_to(into, atom(s), k);
-  else add_to(into, f, k);
+  if (f.terms.size() > kMaxSharedTerms)
+    add_to(into, atom(s), k);
+  else
+    add_to(into, f, k);
 }
 
 LinearForm Simplifier::product(const Expr &a, const Expr &b) {
@@ -92,7 +96,8 @@ LinearForm Simplifier::product(const Expr &a, const Expr &b) {
       const Ramp *r = (swap ? b : a).as<Ramp>();
       const Broadcast *s = (swap ? a : b).as<Broadcast>();
       if (!r || !s || !r->base.type().is_scalar() || !s->value.type().is_scalar()) continue;
-      Expr e = make_ramp(mutate(make_mul(r->base, s->value)), mutate(make_mul(r->stride, s->value)), r->lanes);
+      Expr e = make_ramp(mutate(make_mul(r->base, s->value)), mutate(make_mul(r->stride, s->value)),
+                         r->lanes);
       return form_of(e);
     }
   }
@@ -152,8 +157,9 @@ Expr Simplifier::build(LinearForm f, Type t) {
     }
     for (size_t j = 0; j < f.terms.size(); j++) {
       if (!f.terms[j].first.same_as(partner) || f.terms[j].second != wrap_mul(c, factor)) continue;
-      LinearForm add = sum.defined() ? form_of(sum)
-                                     : combine(form_of(e.as<Min>()->a), 1, form_of(e.as<Min>()->b), 1);
+      LinearForm add = sum.defined()
+                           ? form_of(sum)
+                           : combine(form_of(e.as<Min>()->a), 1, form_of(e.as<Min>()->b), 1);
       f.terms.erase(f.terms.begin() + static_cast<long>(std::max(i, j)));
       f.terms.erase(f.terms.begin() + static_cast<long>(std::min(i, j)));
       return build(combine(f, 1, add, c), t);
@@ -190,11 +196,14 @@ LinearForm Simplifier::divide(LinearForm f, int64_t k, Type t) {
     LinearForm u, v;
     v.constant = f.constant;
     for (auto &term : f.terms) {
-      if (term.second % width == 0) u.terms.emplace_back(term.first, term.second / width);
-      else v.terms.push_back(term);
+      if (term.second % width == 0)
+        u.terms.emplace_back(term.first, term.second / width);
+      else
+        v.terms.push_back(term);
     }
     ConstInterval r = memo_->ranges.of(v);
-    if (!r.min_defined || !r.max_defined || floor_div(r.min, width) != floor_div(r.max, width)) continue;
+    if (!r.min_defined || !r.max_defined || floor_div(r.min, width) != floor_div(r.max, width))
+      continue;
     u.constant = floor_div(r.min, width);
     if (width == k) return combine(out, 1, u, 1);
     return combine(out, 1, divide(std::move(u), k / width, t), 1);
@@ -228,7 +237,9 @@ LinearForm Simplifier::modulo(LinearForm f, int64_t k, Type t) {
     i = static_cast<size_t>(-1);
   }
   for (auto &term : f.terms) term.second %= k;
-  f.terms.erase(std::remove_if(f.terms.begin(), f.terms.end(), [](auto &x) { return x.second == 0; }), f.terms.end());
+  f.terms.erase(
+      std::remove_if(f.terms.begin(), f.terms.end(), [](auto &x) { return x.second == 0; }),
+      f.terms.end());
   f.constant = floor_mod(f.constant, k);
   if (f.terms.empty()) return f;
 
@@ -244,11 +255,14 @@ LinearForm Simplifier::modulo(LinearForm f, int64_t k, Type t) {
     LinearForm u, v;
     v.constant = f.constant;
     for (auto &term : f.terms) {
-      if (term.second % width == 0) u.terms.emplace_back(term.first, term.second / width);
-      else v.terms.push_back(term);
+      if (term.second % width == 0)
+        u.terms.emplace_back(term.first, term.second / width);
+      else
+        v.terms.push_back(term);
     }
     ConstInterval r = memo_->ranges.of(v);
-    if (!r.min_defined || !r.max_defined || floor_div(r.min, width) != floor_div(r.max, width)) continue;
+    if (!r.min_defined || !r.max_defined || floor_div(r.min, width) != floor_div(r.max, width))
+      continue;
     int64_t cell = floor_div(r.min, width);
     v.constant -= cell * width;
     if (width == k) return v;
@@ -289,7 +303,8 @@ LinearForm Simplifier::min_max(bool is_min, std::vector<LinearForm> operands, Ty
   size_t kept = 0;
   for (size_t i = 1; i < operands.size(); i++) {
     if (same_terms(operands[kept], operands[i])) {
-      if ((operands[i].constant < operands[kept].constant) == is_min) operands[kept].constant = operands[i].constant;
+      if ((operands[i].constant < operands[kept].constant) == is_min)
+        operands[kept].constant = operands[i].constant;
     } else if (++kept != i) {
       operands[kept] = std::move(operands[i]);
     }
@@ -299,7 +314,8 @@ LinearForm Simplifier::min_max(bool is_min, std::vector<LinearForm> operands, Ty
   if (operands.size() <= kMaxPairs) {
     for (size_t i = 0; i < operands.size(); i++) {
       for (size_t j = 0; j < operands.size(); j++) {
-        if (i == j || !not_negative(combine(operands[j], sign, operands[i], -sign), kQuickSteps)) continue;
+        if (i == j || !not_negative(combine(operands[j], sign, operands[i], -sign), kQuickSteps))
+          continue;
         operands.erase(operands.begin() + static_cast<long>(j));  // i is at least as good
         if (j < i) i--;
         j--;
@@ -324,8 +340,9 @@ LinearForm Simplifier::min_max(bool is_min, std::vector<LinearForm> operands, Ty
   LinearForm out;
   for (auto &term : operands[0].terms) {
     bool common = std::all_of(operands.begin() + 1, operands.end(), [&](const LinearForm &f) {
-      return std::any_of(f.terms.begin(), f.terms.end(),
-                         [&](auto &x) { return x.second == term.second && x.first.same_as(term.first); });
+      return std::any_of(f.terms.begin(), f.terms.end(), [&](auto &x) {
+        return x.second == term.second && x.first.same_as(term.first);
+      });
     });
     if (common) out.terms.push_back(term);
   }
@@ -368,7 +385,8 @@ Expr Simplifier::visit_index(const Expr &e) {
     case NodeKind::Div:
     case NodeKind::Mod: {
       const bool is_div = e.kind() == NodeKind::Div;
-      Expr a = mutate(is_div ? e.as<Div>()->a : e.as<Mod>()->a), b = mutate(is_div ? e.as<Div>()->b : e.as<Mod>()->b);
+      Expr a = mutate(is_div ? e.as<Div>()->a : e.as<Mod>()->a),
+           b = mutate(is_div ? e.as<Div>()->b : e.as<Mod>()->b);
       const int64_t *k = as_const_int(b);
       if (k && *k == 0) return make_zero(t);
       if (k && *k < 0 && *k > INT32_MIN) {
@@ -376,7 +394,8 @@ Expr Simplifier::visit_index(const Expr &e) {
         if (is_div) return build(scale(divide(form_of(a), -*k, t), -1), t);
         return build(modulo(form_of(a), -*k, t), t);
       }
-      if (k && *k > 0) return build(is_div ? divide(form_of(a), *k, t) : modulo(form_of(a), *k, t), t);
+      if (k && *k > 0)
+        return build(is_div ? divide(form_of(a), *k, t) : modulo(form_of(a), *k, t), t);
       if (is_const_zero(a)) return a;
       return is_div ? make_div(a, b) : make_mod(a, b);
     }

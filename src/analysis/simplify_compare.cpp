@@ -3,6 +3,7 @@
 // simplified knowing a (and the other way round); in `a || b`, knowing that a is false.
 #include "simplifier.h"
 
+#include "../ir/eval.h"
 #include "../ir/visit.h"
 
 namespace calotype::analysis {
@@ -16,8 +17,10 @@ constexpr int kCompareSteps = 60;
 /// Positive terms of f, and its negative ones negated.
 void split_signs(const LinearForm &f, LinearForm *positive, LinearForm *negative) {
   for (auto &[e, c] : f.terms) {
-    if (c > 0) positive->terms.emplace_back(e, c);
-    else negative->terms.emplace_back(e, wrap_sub(0, c));
+    if (c > 0)
+      positive->terms.emplace_back(e, c);
+    else
+      negative->terms.emplace_back(e, wrap_sub(0, c));
   }
 }
 
@@ -66,7 +69,8 @@ Expr Simplifier::at_most_zero(LinearForm f, Type t, bool split) {
   if (f.terms.empty()) return make_bool(f.constant <= 0, lanes);
   if (t.is_vector()) {
     LinearForm s;
-    if (scalar_form(f, &s)) return make_broadcast(intern(at_most_zero(std::move(s), t.element_of(), split)), lanes);
+    if (scalar_form(f, &s))
+      return make_broadcast(intern(at_most_zero(std::move(s), t.element_of(), split)), lanes);
   }
   int64_t g = content(f);
   if (g > 1) {
@@ -145,7 +149,8 @@ Expr Simplifier::is_zero(LinearForm f, Type t) {
   if (f.terms.empty()) return make_bool(f.constant == 0, lanes);
   if (t.is_vector()) {
     LinearForm s;
-    if (scalar_form(f, &s)) return make_broadcast(intern(is_zero(std::move(s), t.element_of())), lanes);
+    if (scalar_form(f, &s))
+      return make_broadcast(intern(is_zero(std::move(s), t.element_of())), lanes);
   }
   int64_t g = content(f);
   if (g > 1) {
@@ -158,10 +163,12 @@ Expr Simplifier::is_zero(LinearForm f, Type t) {
   LinearForm above = f, below = scale(f, -1);
   above.constant = wrap_sub(above.constant, 1);
   below.constant = wrap_sub(below.constant, 1);
-  if (not_negative(above, kCompareSteps) || not_negative(below, kCompareSteps)) return make_bool(false, lanes);
+  if (not_negative(above, kCompareSteps) || not_negative(below, kCompareSteps))
+    return make_bool(false, lanes);
   ConstInterval r = memo_->ranges.of(f);
   if (r.min_defined && r.max_defined && r.min == 0 && r.max == 0) return make_bool(true, lanes);
-  if (!truths_.empty() && not_negative(f, kCompareSteps) && not_negative(scale(f, -1), kCompareSteps)) {
+  if (!truths_.empty() && not_negative(f, kCompareSteps) &&
+      not_negative(scale(f, -1), kCompareSteps)) {
     return make_bool(true, lanes);
   }
   if (f.terms[0].second < 0) f = scale(f, -1);
@@ -176,7 +183,9 @@ Expr Simplifier::visit_compare(const Expr &e) {
   bool negate_equal = false, swap = false, strict = false, equality = false;
   switch (e.kind()) {
     case NodeKind::EQ: a = e.as<EQ>()->a, b = e.as<EQ>()->b, equality = true; break;
-    case NodeKind::NE: a = e.as<NE>()->a, b = e.as<NE>()->b, equality = true, negate_equal = true; break;
+    case NodeKind::NE:
+      a = e.as<NE>()->a, b = e.as<NE>()->b, equality = true, negate_equal = true;
+      break;
     case NodeKind::LT: a = e.as<LT>()->a, b = e.as<LT>()->b, strict = true; break;
     case NodeKind::LE: a = e.as<LE>()->a, b = e.as<LE>()->b; break;
     case NodeKind::GT: a = e.as<GT>()->a, b = e.as<GT>()->b, strict = true, swap = true; break;
@@ -204,7 +213,9 @@ Expr Simplifier::visit_compare(const Expr &e) {
   const int lanes = t.lanes();
   if (t.is_int_or_uint()) {
     if (a.same_as(b)) return make_bool(equality ? !negate_equal : !strict, lanes);
-    Expr probe = equality ? (negate_equal ? make_ne(a, b) : make_eq(a, b)) : strict ? make_lt(a, b) : make_le(a, b);
+    Expr probe = equality ? (negate_equal ? make_ne(a, b) : make_eq(a, b))
+                 : strict ? make_lt(a, b)
+                          : make_le(a, b);
     ConstInterval r = memo_->ranges.of(probe);
     if (r.min == r.max) return make_bool(r.min != 0, lanes);
     if (t.is_bool() && equality) {
@@ -215,8 +226,14 @@ Expr Simplifier::visit_compare(const Expr &e) {
     }
     return probe;
   }
-  if (equality) return negate_equal ? make_ne(a, b) : make_eq(a, b);
-  return strict ? make_lt(a, b) : make_le(a, b);
+  Expr r = equality ? (negate_equal ? make_ne(a, b) : make_eq(a, b))
+           : strict ? make_lt(a, b)
+                    : make_le(a, b);
+  if (is_const(a) && is_const(b) && !t.is_handle()) {
+    Expr folded = fold(r);
+    if (folded.defined()) return folded;
+  }
+  return r;
 }
 
 Expr Simplifier::negated(const Expr &c) {

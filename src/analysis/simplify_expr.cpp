@@ -1,6 +1,9 @@
 // Dispatch over expression kinds, and everything that is neither index arithmetic nor a comparison: lets, casts, calls,
 // selects, loads, and integers that wrap. Float arithmetic stays as it is written.
+#include <algorithm>
+
 #include "../base/diagnostic.h"
+#include "../ir/eval.h"
 #include "../ir/visit.h"
 #include "rules.h"
 #include "simplifier.h"
@@ -13,24 +16,28 @@ namespace {
 
 /// Replaces the children of one node by what a simplifier makes of them.
 class ChildMutator : public IRMutator {
- public:
+public:
   explicit ChildMutator(Simplifier *s) : s_(s) {}
   Expr mutate(const Expr &e) override { return s_->mutate(e); }
   Expr children(const Expr &e) { return IRMutator::mutate(e); }
   using IRMutator::mutate;
 
- private:
+private:
   Simplifier *s_;
 };
 
 bool operands_of(const Expr &e, Expr *a, Expr *b) {
   switch (e.kind()) {
 #define CALO_BINARY(K) \
-  case NodeKind::K: *a = e.as<K>()->a; *b = e.as<K>()->b; return true;
-    CALO_BINARY(Add) CALO_BINARY(Sub) CALO_BINARY(Mul) CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min)
-    CALO_BINARY(Max)
+  case NodeKind::K:    \
+    *a = e.as<K>()->a; \
+    *b = e.as<K>()->b; \
+    return true;
+    CALO_BINARY(Add)
+    CALO_BINARY(Sub) CALO_BINARY(Mul) CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min)
+        CALO_BINARY(Max)
 #undef CALO_BINARY
-    default: return false;
+            default : return false;
   }
 }
 
@@ -61,6 +68,24 @@ Expr fold_narrow(const Expr &e) {
 
 bool is_commutative(NodeKind k) {
   return k == NodeKind::Add || k == NodeKind::Mul || k == NodeKind::Min || k == NodeKind::Max;
+}
+
+/// All operands are constants: nothing a float operation rounds is reassociated, it is only computed.
+Expr fold_constants(const Expr &e) {
+  Expr a, b;
+  bool constant = false;
+  if (operands_of(e, &a, &b)) {
+    constant = is_const(a) && is_const(b);
+  } else if (const Cast *c = e.as<Cast>()) {
+    constant = is_const(c->value);
+  } else if (const Reinterpret *r = e.as<Reinterpret>()) {
+    constant = is_const(r->value) && !e.type().is_handle() && !r->value.type().is_handle();
+  } else if (const Call *call = e.as<Call>()) {
+    constant = call->call_type == CallType::PureIntrinsic &&
+               intrinsic_class(call->op) == IntrinsicClass::Core;
+    for (const Expr &x : call->args) constant = constant && is_const(x) && !x.type().is_handle();
+  }
+  return constant ? fold(e) : Expr();
 }
 
 constexpr int kMaxRuleDepth = 64;
@@ -105,8 +130,7 @@ Expr Simplifier::visit(const Expr &e) {
     case NodeKind::IntImm:
     case NodeKind::UIntImm:
     case NodeKind::FloatImm:
-    case NodeKind::StringImm:
-      return e;
+    case NodeKind::StringImm: return e;
     case NodeKind::Variable: {
       Name n = e.as<Variable>()->name;
       seen_.insert(n);
@@ -114,7 +138,8 @@ Expr Simplifier::visit(const Expr &e) {
       if (r && r->defined()) return *r;
       if (t.is_int_or_uint()) {
         ConstInterval range = memo_->ranges.of(e);
-        if (range.min_defined && range.max_defined && range.min == range.max) return make_int(t, range.min);
+        if (range.min_defined && range.max_defined && range.min == range.max)
+          return make_int(t, range.min);
       }
       return e;
     }
@@ -127,7 +152,11 @@ Expr Simplifier::visit(const Expr &e) {
     case NodeKind::Max: {
       if (is_index(t)) return visit_index(e);
       Expr s = visit_children(e);
-      if (!t.is_int_or_uint()) return s;
+      if (!t.is_int_or_uint() || t.bits() > 32) {
+        Expr folded = fold_constants(s);
+        if (folded.defined()) return folded;
+      }
+      if (!t.is_int_or_uint()) return t.is_vector() ? hoist_broadcast(s) : s;
       Expr folded = fold_narrow(s);
       if (folded.defined()) return folded;
       Expr a, b;
@@ -168,7 +197,10 @@ Expr Simplifier::visit(const Expr &e) {
     case NodeKind::Broadcast:
     case NodeKind::Shuffle:
     case NodeKind::VectorReduce: return visit_vector(e);
-    default: return visit_children(e);
+    default: {
+      Expr s = visit_children(e), folded = fold_constants(s);
+      return folded.defined() ? folded : s;
+    }
   }
 }
 
@@ -198,11 +230,11 @@ void Simplifier::learn_let(Assume &assume, Name n, const Expr &value) {
 Expr Simplifier::visit_let(const Let *op) {
   Expr value = mutate(op->value);
   Assume assume(this);
-  Name n = assume.bind(op->name);
   if (is_cheap(value)) {
-    assume.replace(op->name, value);
+    assume.bind_to(op->name, value);
     return mutate(op->body);
   }
+  Name n = assume.bind(op->name);
   if (n != op->name) assume.replace(op->name, intern(make_var(n, value.type())));
   assume.about_new_name();
   learn_let(assume, n, value);
@@ -215,9 +247,11 @@ Expr Simplifier::visit_cast(const Cast *op) {
   const Type t = op->type;
   Expr v = mutate(op->value);
   if (const Cast *inner = v.as<Cast>()) {
-    Type outer = t.element_of(), middle = v.type().element_of(), source = inner->value.type().element_of();
+    Type outer = t.element_of(), middle = v.type().element_of(),
+         source = inner->value.type().element_of();
     bool ints = outer.is_int_or_uint() && middle.is_int_or_uint() && source.is_int_or_uint();
-    bool widened = middle.can_represent(source) && middle.code() != Type::Handle && !middle.is_handle();
+    bool widened =
+        middle.can_represent(source) && middle.code() != Type::Handle && !middle.is_handle();
     bool cut_twice = ints && outer.bits() <= middle.bits() && outer.bits() > 1;
     // Through floats only where both steps are exact.
     if ((ints && (widened || cut_twice) && !(middle.is_bool() && !source.is_bool())) ||
@@ -234,7 +268,8 @@ Expr Simplifier::visit_cast(const Cast *op) {
       return t.is_bool() ? make_bool(r.min != 0, t.lanes()) : make_int(t, r.min);
     }
   }
-  return make_cast(t, v);
+  Expr r = make_cast(t, v), folded = fold_constants(r);
+  return folded.defined() ? folded : r;
 }
 
 Expr Simplifier::visit_select(const Select *op) {
@@ -260,7 +295,8 @@ Expr Simplifier::visit_load(const Load *op) {
   Expr index = mutate(op->index);
   const Broadcast *b = index.as<Broadcast>();
   if (b && b->value.type().is_scalar() && is_const_one(predicate)) {
-    return make_broadcast(intern(make_load(op->type.element_of(), op->name, b->value, {}, op->param)), b->lanes);
+    return make_broadcast(
+        intern(make_load(op->type.element_of(), op->name, b->value, {}, op->param)), b->lanes);
   }
   return make_load(op->type.element_of(), op->name, index, predicate, op->param);
 }
@@ -296,18 +332,21 @@ Expr Simplifier::visit_call(const Call *op) {
       Expr b = mutate(op->args[1]);
       if (!is_index(op->type) || !int_value(b, &k) || k < 0 || k > 30) break;
       Expr a = op->args[0], scale_by = make_int(op->type, int64_t(1) << k);
-      return mutate(op->op == Intrinsic::shift_left ? make_mul(a, scale_by) : make_div(a, scale_by));
+      return mutate(op->op == Intrinsic::shift_left ? make_mul(a, scale_by)
+                                                    : make_div(a, scale_by));
     }
     case Intrinsic::bitwise_and: {
       int64_t k;
       Expr b = mutate(op->args[1]);
-      if (!is_index(op->type) || !int_value(b, &k) || k <= 0 || k > INT32_MAX - 1 || (k & (k + 1)) != 0) break;
+      if (!is_index(op->type) || !int_value(b, &k) || k <= 0 || k > INT32_MAX - 1 ||
+          (k & (k + 1)) != 0)
+        break;
       return mutate(make_mod(op->args[0], make_int(op->type, k + 1)));
     }
-    default:
-      break;
+    default: break;
   }
-  return visit_children(e);
+  Expr s = visit_children(e), folded = fold_constants(s);
+  return folded.defined() ? folded : s;
 }
 
 }  // namespace calotype::analysis

@@ -11,13 +11,13 @@ using namespace ir;
 namespace {
 
 class StmtChildMutator : public IRMutator {
- public:
+public:
   explicit StmtChildMutator(Simplifier *s) : s_(s) {}
   Expr mutate(const Expr &e) override { return s_->mutate(e); }
   Stmt mutate(const Stmt &s) override { return s_->mutate(s); }
   Stmt children(const Stmt &s) { return IRMutator::mutate(s); }
 
- private:
+private:
   Simplifier *s_;
 };
 
@@ -40,7 +40,9 @@ std::unordered_set<Name> used_names(const Stmt &s) {
   return used;
 }
 
-bool is_gpu(ForType t) { return t == ForType::GPUBlock || t == ForType::GPUThread || t == ForType::GPULane; }
+bool is_gpu(ForType t) {
+  return t == ForType::GPUBlock || t == ForType::GPUThread || t == ForType::GPULane;
+}
 
 void flatten(const Stmt &s, std::vector<Stmt> *out) {
   std::vector<Stmt> work{s};
@@ -117,10 +119,11 @@ Stmt Simplifier::visit_lets(const Stmt &s) {
     Binding b;
     Expr value = mutate(op->value);
     b.assume = std::make_unique<Assume>(this);
-    b.name = b.assume->bind(op->name);
+    b.name = op->name;
     if (is_cheap(value) && !value.type().is_handle()) {
-      b.assume->replace(op->name, value);
+      b.assume->bind_to(op->name, value);
     } else {
+      b.name = b.assume->bind(op->name);
       b.value = value;
       if (b.name != op->name) b.assume->replace(op->name, intern(make_var(b.name, value.type())));
       b.assume->about_new_name();
@@ -166,7 +169,8 @@ void Simplifier::learn_loop(Assume &assume, Name n, const Expr &min, const Expr 
   last.constant = wrap_sub(last.constant, 1);
   ConstInterval range;
   constexpr int kSteps = 40;
-  if (std::optional<int64_t> low = lower(first, INT64_MAX, kSteps)) range.min_defined = true, range.min = *low;
+  if (std::optional<int64_t> low = lower(first, INT64_MAX, kSteps))
+    range.min_defined = true, range.min = *low;
   if (std::optional<int64_t> high = lower(scale(last, -1), INT64_MAX, kSteps)) {
     range.max_defined = true;
     range.max = wrap_sub(0, *high);
@@ -185,7 +189,8 @@ Stmt Simplifier::visit_for(const For *op) {
   Expr min = mutate(op->min), extent = mutate(op->extent);
   std::optional<int64_t> most = upper_bound(extent);
   if (most && *most <= 0) return make_no_op();
-  if (is_const_one(extent) && !is_gpu(op->for_type)) return mutate(make_let_stmt(op->name, min, op->body));
+  if (is_const_one(extent) && !is_gpu(op->for_type))
+    return mutate(make_let_stmt(op->name, min, op->body));
   Assume assume(this);
   Name n = assume.bind(op->name);
   if (n != op->name) assume.replace(op->name, intern(make_var(n, min.type())));

@@ -33,19 +33,21 @@ Expr Simplifier::hoist_broadcast(const Expr &e) {
   switch (e.kind()) {
 #define CALO_BINARY(K) \
   case NodeKind::K: return lower_binary(e.as<K>()->a, e.as<K>()->b);
-    CALO_BINARY(Add) CALO_BINARY(Sub) CALO_BINARY(Mul) CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min)
-    CALO_BINARY(Max) CALO_BINARY(EQ) CALO_BINARY(NE) CALO_BINARY(LT) CALO_BINARY(LE)
+  CALO_BINARY(Add)
+  CALO_BINARY(Sub) CALO_BINARY(Mul) CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min)
+      CALO_BINARY(Max) CALO_BINARY(EQ) CALO_BINARY(NE) CALO_BINARY(LT) CALO_BINARY(LE)
 #undef CALO_BINARY
-    case NodeKind::Select: {
-      const Select *op = e.as<Select>();
-      if (!op->condition.type().is_scalar() || !is_scalar_broadcast(op->true_value) ||
-          !is_scalar_broadcast(op->false_value)) {
-        return e;
-      }
-      Expr s = make_select(op->condition, op->true_value.as<Broadcast>()->value, op->false_value.as<Broadcast>()->value);
-      return make_broadcast(mutate(s), e.type().lanes());
+          case NodeKind::Select: {
+    const Select *op = e.as<Select>();
+    if (!op->condition.type().is_scalar() || !is_scalar_broadcast(op->true_value) ||
+        !is_scalar_broadcast(op->false_value)) {
+      return e;
     }
-    default: return e;
+    Expr s = make_select(op->condition, op->true_value.as<Broadcast>()->value,
+                         op->false_value.as<Broadcast>()->value);
+    return make_broadcast(mutate(s), e.type().lanes());
+  }
+  default: return e;
   }
 }
 
@@ -53,7 +55,8 @@ Expr Simplifier::visit_vector(const Expr &e) {
   const Type t = e.type();
   if (const Broadcast *op = e.as<Broadcast>()) {
     Expr v = mutate(op->value);
-    if (const Broadcast *inner = v.as<Broadcast>()) return make_broadcast(inner->value, inner->lanes * op->lanes);
+    if (const Broadcast *inner = v.as<Broadcast>())
+      return make_broadcast(inner->value, inner->lanes * op->lanes);
     return make_broadcast(v, op->lanes);
   }
   if (const Ramp *op = e.as<Ramp>()) {
@@ -65,7 +68,9 @@ Expr Simplifier::visit_vector(const Expr &e) {
       const Broadcast *row = stride.as<Broadcast>();
       int64_t d;
       if (row && row->value.type().is_scalar() &&
-          constant_difference(row->value, make_mul(inner->stride, make_int(row->value.type(), inner->lanes)), &d) && d == 0) {
+          constant_difference(
+              row->value, make_mul(inner->stride, make_int(row->value.type(), inner->lanes)), &d) &&
+          d == 0) {
         return make_ramp(inner->base, inner->stride, inner->lanes * op->lanes);
       }
     }
@@ -78,7 +83,9 @@ Expr Simplifier::visit_vector(const Expr &e) {
     if (const Broadcast *b = v.as<Broadcast>()) {
       bool same = op->op != ReduceOp::Mul && op->op != ReduceOp::SaturatingAdd;
       if (b->value.type().is_scalar() && same && (op->op != ReduceOp::Add || t.is_int_or_uint())) {
-        Expr r = op->op == ReduceOp::Add ? mutate(make_mul(b->value, make_int(b->value.type(), factor))) : b->value;
+        Expr r = op->op == ReduceOp::Add
+                     ? mutate(make_mul(b->value, make_int(b->value.type(), factor)))
+                     : b->value;
         return make_broadcast(r, t.lanes());
       }
     }

@@ -13,7 +13,7 @@ namespace {
 constexpr int kMaxDepth = 24;
 
 class Solver {
- public:
+public:
   Solver(Name var, bool outer) : var_(var), outer_(outer) {}
 
   Interval solve(const Expr &c, bool value, int depth = 0) {
@@ -32,7 +32,8 @@ class Solver {
       case NodeKind::NE: return equality(c.as<NE>()->a, c.as<NE>()->b, !value, depth);
       case NodeKind::Let: return solve(substitute_in_lets(c), value, depth + 1);
       case NodeKind::Call:
-        if (c.as<Call>()->op == Intrinsic::likely || c.as<Call>()->op == Intrinsic::likely_if_innermost) {
+        if (c.as<Call>()->op == Intrinsic::likely ||
+            c.as<Call>()->op == Intrinsic::likely_if_innermost) {
           return solve(c.as<Call>()->args[0], value, depth + 1);
         }
         return unknown();
@@ -40,10 +41,11 @@ class Solver {
     }
   }
 
- private:
+private:
   static Interval empty() { return {make_int(Int(32), 1), make_int(Int(32), 0), {}}; }
   static bool is_empty(const Interval &i) {
-    const int64_t *a = i.has_lower() ? as_const_int(i.min) : nullptr, *b = i.has_upper() ? as_const_int(i.max) : nullptr;
+    const int64_t *a = i.has_lower() ? as_const_int(i.min) : nullptr,
+                  *b = i.has_upper() ? as_const_int(i.max) : nullptr;
     return a && b && *a > *b;
   }
   Interval unknown() const { return outer_ ? Interval{} : empty(); }
@@ -67,14 +69,16 @@ class Solver {
   /// a < b or a <= b is `value`.
   Interval compare(const Expr &a, const Expr &b, bool strict, bool value, int depth) {
     if (!is_index(a.type()) || !a.type().is_scalar()) return unknown();
-    LinearForm f = value ? combine(linear_form(a), 1, linear_form(b), -1) : combine(linear_form(b), 1, linear_form(a), -1);
+    LinearForm f = value ? combine(linear_form(a), 1, linear_form(b), -1)
+                         : combine(linear_form(b), 1, linear_form(a), -1);
     if (strict == value) f.constant = wrap_add(f.constant, 1);
     return at_most_zero(f, a.type(), depth + 1);
   }
   Interval equality(const Expr &a, const Expr &b, bool value, int depth) {
     if (!is_index(a.type()) || !a.type().is_scalar() || !value) return unknown();
     LinearForm f = combine(linear_form(a), 1, linear_form(b), -1);
-    return both(at_most_zero(f, a.type(), depth + 1), at_most_zero(scale(f, -1), a.type(), depth + 1));
+    return both(at_most_zero(f, a.type(), depth + 1),
+                at_most_zero(scale(f, -1), a.type(), depth + 1));
   }
 
   Interval at_most_zero(const LinearForm &f, Type t, int depth) {
@@ -82,8 +86,10 @@ class Solver {
     rest.constant = f.constant;
     std::vector<std::pair<Expr, int64_t>> mine;
     for (auto &term : f.terms) {
-      if (uses_var(term.first, var_)) mine.push_back(term);
-      else rest.terms.push_back(term);
+      if (uses_var(term.first, var_))
+        mine.push_back(term);
+      else
+        rest.terms.push_back(term);
     }
     if (mine.empty()) {
       Expr c = simplify(make_le(to_expr(f, t), make_zero(t)));
@@ -110,17 +116,21 @@ class Solver {
   }
 
   /// Opens the i-th term that has the variable: sum of mine + rest <= 0.
-  bool open(const std::vector<std::pair<Expr, int64_t>> &mine, size_t i, const LinearForm &rest, Type t, int depth,
-            Interval *r) {
+  bool open(const std::vector<std::pair<Expr, int64_t>> &mine, size_t i, const LinearForm &rest,
+            Type t, int depth, Interval *r) {
     const auto [e, c] = mine[i];
     LinearForm others = rest;
     for (size_t j = 0; j < mine.size(); j++) {
       if (j != i) others.terms.push_back(mine[j]);
     }
     normalise(others);
-    auto with = [&](const Expr &x) { return at_most_zero(combine(others, 1, linear_form(x), c), t, depth + 1); };
-    if (const Min *m = e.as<Min>()) return *r = c > 0 ? either(with(m->a), with(m->b)) : both(with(m->a), with(m->b)), true;
-    if (const Max *m = e.as<Max>()) return *r = c > 0 ? both(with(m->a), with(m->b)) : either(with(m->a), with(m->b)), true;
+    auto with = [&](const Expr &x) {
+      return at_most_zero(combine(others, 1, linear_form(x), c), t, depth + 1);
+    };
+    if (const Min *m = e.as<Min>())
+      return *r = c > 0 ? either(with(m->a), with(m->b)) : both(with(m->a), with(m->b)), true;
+    if (const Max *m = e.as<Max>())
+      return *r = c > 0 ? both(with(m->a), with(m->b)) : either(with(m->a), with(m->b)), true;
     if (const Call *l = e.as<Call>()) {
       if (l->op != Intrinsic::likely && l->op != Intrinsic::likely_if_innermost) return false;
       return *r = with(l->args[0]), true;
@@ -128,7 +138,8 @@ class Solver {
     if (const Select *s = e.as<Select>()) {
       if (!outer_) return false;
       return *r = either(both(solve(s->condition, true, depth + 1), with(s->true_value)),
-                         both(solve(s->condition, false, depth + 1), with(s->false_value))), true;
+                         both(solve(s->condition, false, depth + 1), with(s->false_value))),
+             true;
     }
     const Div *d = e.as<Div>();
     const int64_t *k = d ? as_const_int(d->b) : nullptr;

@@ -57,8 +57,7 @@ ConstInterval Steps::compute(const Expr &e) {
     case NodeKind::IntImm:
     case NodeKind::UIntImm:
     case NodeKind::FloatImm:
-    case NodeKind::StringImm:
-      return zero();
+    case NodeKind::StringImm: return zero();
     case NodeKind::Variable: {
       Name n = e.as<Variable>()->name;
       if (const ConstInterval *s = lets_.find(n)) return *s;
@@ -144,14 +143,14 @@ ConstInterval Steps::compute(const Expr &e) {
     }
     case NodeKind::Call: {
       const Call *op = e.as<Call>();
-      if (op->op == Intrinsic::likely || op->op == Intrinsic::likely_if_innermost) return of(op->args[0]);
+      if (op->op == Intrinsic::likely || op->op == Intrinsic::likely_if_innermost)
+        return of(op->args[0]);
       for (const Expr &a : op->args) {
         if (!is_zero(of(a))) return {};
       }
       return zero();
     }
-    default:
-      break;
+    default: break;
   }
   // Anything else does not change if nothing in it does.
   return uses_var(e, var_) ? ConstInterval() : lets_.items().empty() ? zero() : ConstInterval();

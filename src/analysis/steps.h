@@ -9,12 +9,12 @@ namespace calotype::analysis {
 
 /// Constant ranges of e(var + 1) - e(var), whatever the values of var and all others. Booleans count as 0 and 1.
 class Steps {
- public:
+public:
   /// `ranges`: known constant ranges of variables; may be null.
   Steps(ir::Name var, const ir::Scope<ConstInterval> *ranges) : var_(var), ranges_(ranges) {}
   ConstInterval of(const Expr &e);
 
- private:
+private:
   ConstInterval compute(const Expr &e);
   ConstInterval of_sum(const Expr &e);
   ir::Name var_;

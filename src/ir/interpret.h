@@ -12,10 +12,11 @@ namespace calotype::ir {
 struct InterpretOptions {
   bool fma = true;               ///< numeric mode of the explicit fma nodes
   uint64_t max_operations = 0;   ///< 0: no limit; else RuntimeError R0106 when exceeded
+  bool track_unspecified = false;  ///< fill InterpretReport::unspecified; slower
 };
 struct InterpretReport {
   uint64_t operations = 0;       ///< scalar operations executed
-  std::vector<std::string> unspecified;  ///< signed overflow, undef, out-of-range shifts met (first few)
+  std::vector<std::string> unspecified;  ///< signed 32/64-bit overflow, undef values met (first few)
 };
 /// Computes every output over the whole of its buffer. `outputs`: one per output and Tuple element, in order.
 /// `inputs`: parameter name -> buffer; scalar parameters use their own value or `scalars` (bits) if present.

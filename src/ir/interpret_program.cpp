@@ -221,15 +221,35 @@ private:
     b = e.as<Node>()->b;  \
     break;
       CALO_BINARY(Add)
-      CALO_BINARY(Sub) CALO_BINARY(Mul) CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min)
-          CALO_BINARY(Max) CALO_BINARY(EQ) CALO_BINARY(NE) CALO_BINARY(LT) CALO_BINARY(LE)
-              CALO_BINARY(GT) CALO_BINARY(GE) CALO_BINARY(And) CALO_BINARY(Or)
+      CALO_BINARY(Sub)
+      CALO_BINARY(Mul) CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min) CALO_BINARY(Max)
+          CALO_BINARY(EQ) CALO_BINARY(NE) CALO_BINARY(LT) CALO_BINARY(LE) CALO_BINARY(GT)
+              CALO_BINARY(GE) CALO_BINARY(And) CALO_BINARY(Or)
 #undef CALO_BINARY
                   default : internal("node has no place in a definition");
     }
     const int x = value_of(a), y = value_of(b);
+    if (options_.track_unspecified) watch_overflow(e, x, y);
     return emit_loop(loop_of_node(e.kind(), values_[x].type), static_cast<int>(e.kind()),
                      scalar_of(e.type()), x, y);
+  }
+
+  void watch_overflow(const Expr &e, int a, int b) {
+    if (!e.type().is_int() || e.type().bits() < 32) return;
+    const char *const name = e.kind() == NodeKind::Add   ? "addition"
+                             : e.kind() == NodeKind::Sub ? "subtraction"
+                             : e.kind() == NodeKind::Mul ? "multiplication"
+                                                         : nullptr;
+    if (!name) return;
+    Program::Instruction in;
+    in.kind = Program::Instruction::Overflow;
+    in.a = a;
+    in.b = b;
+    in.c = -1;
+    in.type = values_[a].type;
+    in.site = static_cast<int>(e.kind());
+    in.text = to_string(e.type()) + " " + name + " overflows in " + options_.where;
+    emit(std::move(in), Scalar::Bool);
   }
 
   int variable(const Variable *op) {
@@ -285,7 +305,7 @@ private:
       case Intrinsic::require: return require(op);
       case Intrinsic::print: return value_of(op->args[0]);
       case Intrinsic::print_when: return value_of(op->args[1]);
-      case Intrinsic::undef: return constant(scalar_of(op->type), 0);
+      case Intrinsic::undef: return undef(op);
       case Intrinsic::bool_to_mask: {
         const int a = value_of(op->args[0]);
         const Scalar t = scalar_of(op->type);
@@ -331,6 +351,20 @@ private:
     in.index = op->value_index;
     p_->has_self_ |= self;
     return emit(std::move(in), scalar_of(op->type), self);
+  }
+
+  int undef(const Call *op) {
+    const int v = constant(scalar_of(op->type), 0);
+    if (options_.track_unspecified) {
+      Program::Instruction in;
+      in.kind = Program::Instruction::Overflow;
+      in.a = in.b = v;
+      in.c = -1;
+      in.site = -1;
+      in.text = "undef is read in " + options_.where;
+      emit(std::move(in), Scalar::Bool);
+    }
+    return v;
   }
 
   int require(const Call *op) {
@@ -463,6 +497,29 @@ std::unique_ptr<Program> Program::compile(const std::vector<Expr> &exprs,
   return p;
 }
 
+namespace {
+
+template <typename T>
+bool overflows_as(int kind, const void *a, const void *b, int begin, int end) {
+  const T *x = static_cast<const T *>(a), *y = static_cast<const T *>(b);
+  bool any = false;
+  for (int i = begin; i < end; i++) {
+    T r;
+    any |= kind == static_cast<int>(NodeKind::Add)   ? __builtin_add_overflow(x[i], y[i], &r)
+           : kind == static_cast<int>(NodeKind::Sub) ? __builtin_sub_overflow(x[i], y[i], &r)
+                                                     : __builtin_mul_overflow(x[i], y[i], &r);
+  }
+  return any;
+}
+// kind -1: undef, always reported.
+bool overflows(int kind, Scalar t, const void *a, const void *b, int begin, int end) {
+  if (kind < 0) return true;
+  return t == Scalar::I32 ? overflows_as<int32_t>(kind, a, b, begin, end)
+                          : overflows_as<int64_t>(kind, a, b, begin, end);
+}
+
+}  // namespace
+
 // --- Running -----------------------------------------------------------------------------------------------------
 void Program::run(char *frame, bool self, int begin, int end, Machine *machine) const {
   for (const Instruction &in : self ? self_code_ : code_) {
@@ -481,6 +538,12 @@ void Program::run_one(const Instruction &in, char *frame, int begin, int end,
     const uint8_t *ok = static_cast<const uint8_t *>(slot(frame, in.a));
     for (int i = begin; i < end; i++) {
       if (!ok[i]) machine->requirement_failed(in.op);
+    }
+    return;
+  }
+  if (in.kind == Instruction::Overflow) {
+    if (overflows(in.site, in.type, slot(frame, in.a), slot(frame, in.b), begin, end)) {
+      machine->unspecified(in.text);
     }
     return;
   }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -29,6 +30,8 @@ public:
   virtual void read_image(int image, const int32_t *const *at, int begin, int end, void *out) = 0;
   /// Some lane of [begin, end) failed the condition of a require().
   virtual void requirement_failed(const Call *op) = 0;
+  /// A value the language leaves open was computed; only when compiled with `track_unspecified`.
+  virtual void unspecified(const std::string &what) = 0;
 };
 
 /// What names mean while a program is compiled.
@@ -45,6 +48,8 @@ public:
 struct CompileOptions {
   bool fma = true;
   Resolver *resolver = nullptr;
+  bool track_unspecified = false;
+  std::string where;  ///< of what is reported
 };
 
 /// One compiled list of expressions.
@@ -73,14 +78,16 @@ private:
   friend class Compiler;
   struct Instruction {
     Loop loop = nullptr;  // null: one of the below
-    enum Kind : uint8_t { Simple, ReadFunc, ReadImage, Branch, Require } kind = Simple;
+    enum Kind : uint8_t { Simple, ReadFunc, ReadImage, Branch, Require, Overflow } kind = Simple;
     int dst = 0, a = 0, b = 0, c = 0;  // registers; negative: constant ~n
     int site = 0, index = 0;           // ReadFunc, ReadImage
     std::vector<int> args;             // coordinates, or values that Branch passes on
     std::vector<int> arg_sizes;        // Branch: bytes of a lane
     std::unique_ptr<Program> then_part, else_part;
     const Call *op = nullptr;
-    int size = 0;  // bytes of a lane of dst
+    Scalar type = Scalar::I32;  // Overflow
+    std::string text;           // Overflow, undef: what to report
+    int size = 0;               // bytes of a lane of dst
   };
 
   Lanes slot(char *frame, int r) const {

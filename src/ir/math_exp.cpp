@@ -113,15 +113,21 @@ Num power_of_two(const Num &n, const Format &f) { return as_float((n + f.bias) <
 struct Split {
   Num mantissa, exponent;
 };
+// For normal x; anything for others. Unsigned, because the bits of negative numbers would overflow.
+Split split_bits(MathBuilder &b, const Num &x) {
+  const Format &f = format(x);
+  const Type i = x.type().with_code(Type::Int), u = x.type().with_code(Type::UInt);
+  const Num v = b.let(make_reinterpret(u, x.e));
+  const Num e =
+      b.let(Num(make_reinterpret(i, (v - Num(make_uint(u, f.sqrt_half_bits))).e)) >> f.mantissa);
+  return {b.let(as_float(v - (Num(make_reinterpret(u, e.e)) << f.mantissa))), e};
+}
 Split split_float(MathBuilder &b, const Num &x) {
   const Format &f = format(x);
   const Num tiny = b.let(x < f.smallest_normal);
   const double up = std::ldexp(1.0, f.mantissa + 1);
-  const Num i = b.let(bits(select(tiny, x * up, x)));
-  const Num e = b.let((i - Num(make_uint(i.type(), f.sqrt_half_bits))) >> f.mantissa);
-  const Num m = b.let(as_float(i - (e << f.mantissa)));
-  const Num zero = number(i.type(), 0);
-  return {m, b.let(e - select(tiny, number(i.type(), f.mantissa + 1), zero))};
+  const auto [m, e] = split_bits(b, select(tiny, x * up, x));
+  return {m, b.let(e - select(tiny, number(e.type(), f.mantissa + 1), number(e.type(), 0)))};
 }
 
 // Value for positive finite arguments, else what C's log gives.
@@ -232,11 +238,9 @@ Num fast_exp(MathBuilder &b, const Num &x) {
 }
 
 Num fast_log(MathBuilder &b, const Num &x) {
-  const Format &f = kFormat32;
-  const Num i = b.let(bits(x));
-  const Num e = b.let((i - Num(make_uint(i.type(), f.sqrt_half_bits))) >> f.mantissa);
-  const Num r = b.let(as_float(i - (e << f.mantissa)) - 1);
-  return fma(cast(x.type(), e), kLn2, r * evaluate(poly(kFastLog), r));
+  const Split s = split_bits(b, x);
+  const Num r = b.let(s.mantissa - 1);
+  return fma(cast(x.type(), s.exponent), kLn2, r * evaluate(poly(kFastLog), r));
 }
 
 Num fast_pow(MathBuilder &b, const Num &x, const Num &y) {
@@ -294,12 +298,10 @@ namespace {
 // |x|^y for float32 operands given as doubles: 2^(y log2|x|), rounded once more by the cast at the end.
 Num pow_by_double(MathBuilder &b, const Num &a, const Num &y) {
   const Type t = a.type();
-  const Num i = b.let(bits(a));
-  const Num e =
-      b.let((i - Num(make_uint(i.type(), kFormat64.sqrt_half_bits))) >> kFormat64.mantissa);
-  const Num r = b.let(as_float(i - (e << kFormat64.mantissa)) - 1);
+  const Split s = split_bits(b, a);
+  const Num r = b.let(s.mantissa - 1);
   // The exponent is small: taking it through int32 keeps vectors fast where there is no 64-bit conversion.
-  const Num log2 = fma(r, evaluate(poly(kLog2), r), cast(t, cast(Int(32, t.lanes()), e)));
+  const Num log2 = fma(r, evaluate(poly(kLog2), r), cast(t, cast(Int(32, t.lanes()), s.exponent)));
   const Num log2_any = select(a == 0, number(t, -kInf), select(a < kInf, log2, a));
   const Num p = b.let(max(number(t, -152), min(number(t, 130), log2_any * y)));
   const Rounded n = round_scaled(b, p, 1);

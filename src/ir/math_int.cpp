@@ -105,7 +105,7 @@ Expr expand_integer(const Call *op) {
       return b.finish(y.type().is_int() ? rounding_shift_right(b, x, 0 - y) : x << y);
     case Intrinsic::sorted_avg: {
       const Type u = t.with_code(Type::UInt);  // y - x fits it
-      return b.finish(x + cast(t, cast(u, y - x) >> 1));
+      return b.finish(x + cast(t, (cast(u, y) - cast(u, x)) >> 1));
     }
     default: return b.finish(halve(op->op, x, y));
   }

@@ -15,7 +15,8 @@ namespace {
 const E x = var("x"), y = var("y"), z = var("z"), w = var("w"), a = var("a"), b = var("b");
 
 std::string text(const an::Interval &i) {
-  return (i.has_lower() ? analysis_test::text(i.min) : "-inf") + " .. " + (i.has_upper() ? analysis_test::text(i.max) : "inf");
+  return (i.has_lower() ? analysis_test::text(i.min) : "-inf") + " .. " +
+         (i.has_upper() ? analysis_test::text(i.max) : "inf");
 }
 /// Bounds with x in a..b and y in 0..7.
 std::string bounds(const Expr &e) {
@@ -24,7 +25,9 @@ std::string bounds(const Expr &e) {
   scope.push("y", {num(0), num(7), {}});
   return text(an::bounds_of_expr(e, scope));
 }
-Expr call(const char *f, std::vector<Expr> args, Type t = Int(32)) { return ir::make_func_call(t, f, std::move(args)); }
+Expr call(const char *f, std::vector<Expr> args, Type t = Int(32)) {
+  return ir::make_func_call(t, f, std::move(args));
+}
 ir::Stmt store(const char *f, std::vector<Expr> args, const E &value = 0) {
   return ir::make_provide(f, {value}, std::move(args));
 }
@@ -64,15 +67,17 @@ TEST_CASE("bounds: tight where promised") {
   CHECK(i.is_point());
   ir::Scope<an::Interval> scope;
   scope.push("x", {a, b, {}});
-  CHECK(an::bounds_of_expr(call("f", {x}), scope).unbounded_because.find("f(...)") != std::string::npos);
+  CHECK(an::bounds_of_expr(call("f", {x}), scope).unbounded_because.find("f(...)") !=
+        std::string::npos);
 }
 
 TEST_CASE("bounds: an index computed in floats") {
   Expr f = call("f", {x}, calotype::Float(32));
   Expr zero = ir::make_float(calotype::Float(32), 0), one = ir::make_float(calotype::Float(32), 1);
   Expr value = ir::make_max(ir::make_min(f, one), zero);
-  Expr index = ir::make_cast(Int(32), ir::make_add(ir::make_mul(value, ir::make_float(calotype::Float(32), 8)),
-                                                   ir::make_float(calotype::Float(32), 0.5)));
+  Expr index = ir::make_cast(
+      Int(32), ir::make_add(ir::make_mul(value, ir::make_float(calotype::Float(32), 8)),
+                            ir::make_float(calotype::Float(32), 0.5)));
   ir::Scope<an::Interval> scope;
   scope.push("x", {a, b, {}});
   an::Interval i = an::bounds_of_expr(index, scope);
@@ -94,9 +99,12 @@ TEST_CASE("regions: loops, lets, conditions") {
   // The inner loop depends on the outer one, and the access undoes it.
   ir::Stmt split = loop("y", 0, w, loop("x", y * 8, 8, store("g", {x - y * 8, x})));
   CHECK(touched(split, "g") == "[0 .. 7][0 .. ((w*8) - 1)]");
-  ir::Stmt let = ir::make_let_stmt("t", y * 2, ir::make_let_stmt("u", E(var("t")) + x, store("g", {var("u"), E(var("u")) - var("t")})));
+  ir::Stmt let = ir::make_let_stmt(
+      "t", y * 2,
+      ir::make_let_stmt("u", E(var("t")) + x, store("g", {var("u"), E(var("u")) - var("t")})));
   CHECK(touched(loop("y", 0, 4, loop("x", 0, w, let)), "g") == "[0 .. (w + 5)][0 .. (w - 1)]");
-  ir::Stmt guarded = loop("x", 0, w, ir::make_if(x < 5 && x >= z, store("g", {x}), store("g", {E(100)})));
+  ir::Stmt guarded =
+      loop("x", 0, w, ir::make_if(x < 5 && x >= z, store("g", {x}), store("g", {E(100)})));
   CHECK(touched(guarded, "g") == "[max(min(z, 100), 0) .. 100]");
   ir::Stmt half = loop("x", 0, 10, ir::make_if(x < 5, store("g", {x})));
   CHECK(touched(half, "g") == "[0 .. 4]");
@@ -106,7 +114,8 @@ TEST_CASE("regions: loops, lets, conditions") {
   // Both sides of a select are evaluated; only one of an if_then_else.
   Expr chosen = select(x < 5, call("f", {x}), E(0));
   CHECK(touched(loop("x", 0, 10, store("g", {x}, chosen)), "f") == "[0 .. 9]");
-  Expr guarded_read = ir::make_intrinsic(Int(32), ir::Intrinsic::if_then_else, {x < 5, call("f", {x}), num(0)});
+  Expr guarded_read =
+      ir::make_intrinsic(Int(32), ir::Intrinsic::if_then_else, {x < 5, call("f", {x}), num(0)});
   CHECK(touched(loop("x", 0, 10, store("g", {x}, guarded_read)), "f") == "[0 .. 4]");
   // Ends may use the name of the variable itself.
   ir::Scope<an::Interval> scope;
@@ -130,7 +139,8 @@ TEST_CASE("bounds are sound") {
     fixed["c"] = g.pick(-9, 9);
     an::Interval r = an::bounds_of_expr(e, scope);
     REQUIRE(r.bounded());
-    int64_t lo = value_of(r.min, fixed), hi = value_of(r.max, fixed), least = INT64_MAX, most = INT64_MIN;
+    int64_t lo = value_of(r.min, fixed), hi = value_of(r.max, fixed), least = INT64_MAX,
+            most = INT64_MIN;
     Env env = fixed;
     for (int xv = xl; xv <= xh; xv++) {
       for (int64_t yv = fixed["c"] - yw; yv <= fixed["c"]; yv++) {
@@ -143,7 +153,8 @@ TEST_CASE("bounds are sound") {
       }
     }
     if (least < lo || most > hi) {
-      INFO(analysis_test::text(e), " in ", text(r), " x=", xl, "..", xh, " y=", fixed["c"] - yw, "..", fixed["c"]);
+      INFO(analysis_test::text(e), " in ", text(r), " x=", xl, "..", xh, " y=", fixed["c"] - yw,
+           "..", fixed["c"]);
       CHECK(least >= lo);
       REQUIRE(most <= hi);
     }
@@ -176,7 +187,8 @@ TEST_CASE("monotonic and solve are sound") {
         if (m == an::Monotonic::Constant) REQUIRE(now == last);
         last = now;
         auto inside = [&](const an::Interval &r) {
-          return (!r.has_lower() || value_of(r.min, env) <= v) && (!r.has_upper() || v <= value_of(r.max, env));
+          return (!r.has_lower() || value_of(r.min, env) <= v) &&
+                 (!r.has_upper() || v <= value_of(r.max, env));
         };
         bool holds = value_of(c, env) != 0;
         INFO(analysis_test::text(c), " outer ", text(outer), " inner ", text(inner));

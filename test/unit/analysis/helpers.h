@@ -58,14 +58,16 @@ std::string text(const Expr &e);
 
 /// Random index expressions over x, y, z.
 class Generator {
- public:
+public:
   explicit Generator(uint32_t seed) : rng_(seed) {}
   Expr index(int depth, int lanes = 1);
   Expr condition(int depth, int lanes = 1);
   int pick(int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(rng_); }
-  Env env(int lo, int hi) { return {{"x", pick(lo, hi)}, {"y", pick(lo, hi)}, {"z", pick(lo, hi)}}; }
+  Env env(int lo, int hi) {
+    return {{"x", pick(lo, hi)}, {"y", pick(lo, hi)}, {"z", pick(lo, hi)}};
+  }
 
- private:
+private:
   std::mt19937 rng_;
 };
 

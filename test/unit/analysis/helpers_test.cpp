@@ -33,12 +33,14 @@ std::vector<int64_t> lanes_of(const Expr &e, Env env) {
     case NodeKind::UIntImm: return {static_cast<int64_t>(e.as<UIntImm>()->value)};
     case NodeKind::Variable: return {env.at(e.as<Variable>()->name.str())};
 #define OP(K, expr) \
-  case NodeKind::K: return binary(e.as<K>()->a, e.as<K>()->b, [](int64_t a, int64_t b) -> int64_t { return expr; });
-    OP(Add, a + b) OP(Sub, a - b) OP(Mul, a * b) OP(Div, div(a, b)) OP(Mod, mod(a, b)) OP(Min, a < b ? a : b)
-    OP(Max, a > b ? a : b) OP(EQ, a == b) OP(NE, a != b) OP(LT, a < b) OP(LE, a <= b) OP(GT, a > b) OP(GE, a >= b)
-    OP(And, a && b) OP(Or, a || b)
+  case NodeKind::K: \
+    return binary(e.as<K>()->a, e.as<K>()->b, [](int64_t a, int64_t b) -> int64_t { return expr; });
+    OP(Add, a + b)
+    OP(Sub, a - b) OP(Mul, a * b) OP(Div, div(a, b)) OP(Mod, mod(a, b)) OP(Min, a < b ? a : b)
+        OP(Max, a > b ? a : b) OP(EQ, a == b) OP(NE, a != b) OP(LT, a < b) OP(LE, a <= b)
+            OP(GT, a > b) OP(GE, a >= b) OP(And, a && b) OP(Or, a || b)
 #undef OP
-    case NodeKind::Not: {
+                case NodeKind::Not: {
       std::vector<int64_t> r = lanes_of(e.as<Not>()->a, env);
       for (int64_t &v : r) v = !v;
       return r;
@@ -72,38 +74,51 @@ std::vector<int64_t> lanes_of(const Expr &e, Env env) {
     case NodeKind::Cast: {
       std::vector<int64_t> r = lanes_of(e.as<Cast>()->value, env);
       for (int64_t &v : r) {
-        if (e.type().bits() < 32) v = e.type().is_int() ? int64_t(int8_t(v)) : v & ((1 << e.type().bits()) - 1);
+        if (e.type().bits() < 32)
+          v = e.type().is_int() ? int64_t(int8_t(v)) : v & ((1 << e.type().bits()) - 1);
       }
       return r;
     }
     case NodeKind::Call: return lanes_of(e.as<Call>()->args[0], env);  // likely
-    default: throw std::runtime_error("lanes_of: node not supported");
+      default : throw std::runtime_error("lanes_of: node not supported");
   }
 }
 
 std::string text(const Expr &e) {
-  auto binary = [&](const Expr &a, const char *op, const Expr &b) { return "(" + text(a) + op + text(b) + ")"; };
-  auto call = [&](const char *f, const Expr &a, const Expr &b) { return f + ("(" + text(a)) + ", " + text(b) + ")"; };
+  auto binary = [&](const Expr &a, const char *op, const Expr &b) {
+    return "(" + text(a) + op + text(b) + ")";
+  };
+  auto call = [&](const char *f, const Expr &a, const Expr &b) {
+    return f + ("(" + text(a)) + ", " + text(b) + ")";
+  };
   switch (e.kind()) {
     case NodeKind::IntImm: return std::to_string(e.as<IntImm>()->value);
-    case NodeKind::UIntImm: return e.type().is_bool() ? (e.as<UIntImm>()->value ? "true" : "false") : std::to_string(e.as<UIntImm>()->value) + "u";
+    case NodeKind::UIntImm:
+      return e.type().is_bool() ? (e.as<UIntImm>()->value ? "true" : "false")
+                                : std::to_string(e.as<UIntImm>()->value) + "u";
     case NodeKind::Variable: return e.as<Variable>()->name.str();
-#define OP(K, t) case NodeKind::K: return binary(e.as<K>()->a, t, e.as<K>()->b);
-    OP(Add, " + ") OP(Sub, " - ") OP(Mul, "*") OP(Div, "/") OP(Mod, " % ") OP(EQ, " == ") OP(NE, " != ") OP(LT, " < ")
-    OP(LE, " <= ") OP(GT, " > ") OP(GE, " >= ") OP(And, " && ") OP(Or, " || ")
+#define OP(K, t) \
+  case NodeKind::K: return binary(e.as<K>()->a, t, e.as<K>()->b);
+    OP(Add, " + ")
+    OP(Sub, " - ") OP(Mul, "*") OP(Div, "/") OP(Mod, " % ") OP(EQ, " == ") OP(NE, " != ")
+        OP(LT, " < ") OP(LE, " <= ") OP(GT, " > ") OP(GE, " >= ") OP(And, " && ") OP(Or, " || ")
 #undef OP
-    case NodeKind::Min: return call("min", e.as<Min>()->a, e.as<Min>()->b);
+            case NodeKind::Min:
+      return call("min", e.as<Min>()->a, e.as<Min>()->b);
     case NodeKind::Max: return call("max", e.as<Max>()->a, e.as<Max>()->b);
     case NodeKind::Not: return "!" + text(e.as<Not>()->a);
     case NodeKind::Select:
-      return "select(" + text(e.as<Select>()->condition) + ", " + text(e.as<Select>()->true_value) + ", " +
-             text(e.as<Select>()->false_value) + ")";
+      return "select(" + text(e.as<Select>()->condition) + ", " + text(e.as<Select>()->true_value) +
+             ", " + text(e.as<Select>()->false_value) + ")";
     case NodeKind::Ramp:
-      return call("ramp", e.as<Ramp>()->base, e.as<Ramp>()->stride) + "x" + std::to_string(e.as<Ramp>()->lanes);
+      return call("ramp", e.as<Ramp>()->base, e.as<Ramp>()->stride) + "x" +
+             std::to_string(e.as<Ramp>()->lanes);
     case NodeKind::Broadcast:
-      return "x" + std::to_string(e.as<Broadcast>()->lanes) + "(" + text(e.as<Broadcast>()->value) + ")";
+      return "x" + std::to_string(e.as<Broadcast>()->lanes) + "(" + text(e.as<Broadcast>()->value) +
+             ")";
     case NodeKind::Let:
-      return "(let " + e.as<Let>()->name.str() + " = " + text(e.as<Let>()->value) + " in " + text(e.as<Let>()->body) + ")";
+      return "(let " + e.as<Let>()->name.str() + " = " + text(e.as<Let>()->value) + " in " +
+             text(e.as<Let>()->body) + ")";
     case NodeKind::Cast: return to_string(e.type()) + "(" + text(e.as<Cast>()->value) + ")";
     case NodeKind::Call: {
       std::string s = e.as<Call>()->name.str() + "(";

@@ -13,7 +13,9 @@ namespace an = calotype::analysis;
 
 namespace {
 
-std::string simple(const Expr &e, const an::Facts &facts = {}) { return text(an::simplify(e, facts)); }
+std::string simple(const Expr &e, const an::Facts &facts = {}) {
+  return text(an::simplify(e, facts));
+}
 const E x = var("x"), y = var("y"), z = var("z"), w = var("w");
 
 }  // namespace
@@ -89,7 +91,9 @@ TEST_CASE("simplify: lets, selects, casts, vectors") {
   CHECK(simple(let("x", y + 1, let("y", E(3), x))) == "(y + 1)");
   CHECK(simple(select(x < y, z, z)) == "z");
   CHECK(simple(ir::make_cast(Int(32), ir::make_cast(Int(16), var("b", UInt(8))))) == "i32(b)");
-  CHECK(simple(ir::make_cast(Int(32), var("b", UInt(8))).get() ? E(ir::make_cast(Int(32), var("b", UInt(8)))) < 256 : x) == "true");
+  CHECK(simple(ir::make_cast(Int(32), var("b", UInt(8))).get()
+                   ? E(ir::make_cast(Int(32), var("b", UInt(8)))) < 256
+                   : x) == "true");
   CHECK(simple(broadcast(x, 4) + ramp(y, 2, 4)) == "ramp((x + y), 2)x4");
   CHECK(simple(ramp(x, 1, 4) - ramp(x, 1, 4) + broadcast(y, 4)) == "x4(y)");
   CHECK(simple(ramp(x * 8, 1, 8) / broadcast(8, 8)) == "x8(x)");
@@ -147,7 +151,8 @@ TEST_CASE("simplify preserves values under facts, and keeps what is simple") {
     Expr again = an::simplify(s, facts);
     if (!ir::equal(s, again)) {
       INFO(text(e), "\n-> ", text(s), "\n-> ", text(again));
-      CHECK(lanes_of(s, {{"x", 1}, {"y", lo}, {"z", r}}) == lanes_of(again, {{"x", 1}, {"y", lo}, {"z", r}}));
+      CHECK(lanes_of(s, {{"x", 1}, {"y", lo}, {"z", r}}) ==
+            lanes_of(again, {{"x", 1}, {"y", lo}, {"z", r}}));
     }
     for (int k = 0; k < 10; k++) {
       Env env = g.env(-12, 12);
@@ -155,7 +160,8 @@ TEST_CASE("simplify preserves values under facts, and keeps what is simple") {
       env["z"] = g.pick(-4, 4) * m + r;
       if (!value_of(condition, env)) continue;
       if (value_of(e, env) != value_of(s, env)) {
-        INFO(text(e), "\n-> ", text(s), "\ngiven ", text(condition), " y in ", lo, "..", hi, " z%", m, "=", r);
+        INFO(text(e), "\n-> ", text(s), "\ngiven ", text(condition), " y in ", lo, "..", hi, " z%",
+             m, "=", r);
         INFO("x=", env["x"], " y=", env["y"], " z=", env["z"]);
         REQUIRE(value_of(e, env) == value_of(s, env));
       }
@@ -176,11 +182,13 @@ TEST_CASE("simplify takes time in proportion") {
   CHECK(an::simplify(chain).defined());
   E mixed = x;
   for (int i = 0; i < 200; i++) {
-    mixed = i % 2 ? min(mixed + y, E(var(("v" + std::to_string(i)).c_str()))) : max(mixed, z + i * y);
+    mixed =
+        i % 2 ? min(mixed + y, E(var(("v" + std::to_string(i)).c_str()))) : max(mixed, z + i * y);
   }
   CHECK(an::simplify(mixed).defined());
   E both = x < 0;
-  for (int i = 0; i < 100; i++) both = both || (E(var(("v" + std::to_string(i)).c_str())) < x && y < i * z);
+  for (int i = 0; i < 100; i++)
+    both = both || (E(var(("v" + std::to_string(i)).c_str())) < x && y < i * z);
   CHECK(an::simplify(both).defined());
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   MESSAGE("large expressions: ", seconds, " s");

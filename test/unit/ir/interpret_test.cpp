@@ -435,6 +435,22 @@ TEST_CASE("interpret: long chains of Funcs, and of updates, do not exhaust the s
   for (int i = 0; i < 3; i++) CHECK(out.data[i] == i * (n + 1));
 }
 
+TEST_CASE("interpret: reports overflow and undef when asked") {
+  Pixels<int32_t> out({3}), other({3});
+  const Expr large = make_add(make_int(Int(32), INT32_MAX - 1), x);
+  const Function f = pure("f", {x}, {large, make_intrinsic(Int(32), Intrinsic::undef, {})});
+  InterpretOptions track;
+  track.track_unspecified = true;
+  const InterpretReport quiet = interpret(program({f}), {out.raw(), other.raw()}, {});
+  const InterpretReport loud = interpret(program({f}), {out.raw(), other.raw()}, {}, {}, track);
+  CHECK(quiet.unspecified.empty());
+  REQUIRE(loud.unspecified.size() == 2);
+  CHECK(loud.unspecified[0].find("i32 addition overflows in f (") == 0);
+  CHECK(loud.unspecified[1].find("undef is read in f (") == 0);
+  const Function fits = pure("fits", {x}, {make_mul(x, x), make_add(x, x)});
+  CHECK(interpret(program({fits}), {out.raw(), other.raw()}, {}, {}, track).unspecified.empty());
+}
+
 // --- Meaning of single operations --------------------------------------------------------------------------------------
 
 TEST_CASE("interpret: integer division and modulo keep a remainder of at least 0, and x / 0 is 0") {
