@@ -1,0 +1,213 @@
+// Refusals and arguments (see replay_base.h). Tests: test/unit/schedule/replay_test.cpp.
+#include "replay_base.h"
+
+#include <limits>
+
+#include "../ir/print.h"
+#include "../ir/visit.h"
+#include "value.h"
+
+namespace calotype::schedule {
+
+namespace {
+
+const char *arg_word(Arg::Kind k) {
+  switch (k) {
+    case Arg::Kind::Name: return "a name";
+    case Arg::Kind::Expr: return "a number";
+    case Arg::Kind::Enum: return "an enumerator";
+    case Arg::Kind::List: return "a list";
+    case Arg::Kind::Level: return "a loop of a Func";
+    case Arg::Kind::String: return "a string";
+  }
+  return "something else";
+}
+
+const char *wanted_word(ParamSpec::Kind k) {
+  switch (k) {
+    case ParamSpec::Kind::Var: return "the name of a loop or dimension";
+    case ParamSpec::Kind::NewVar: return "a new name";
+    case ParamSpec::Kind::Expr: return "a number";
+    case ParamSpec::Kind::Tail: return "a TailStrategy";
+    case ParamSpec::Kind::Vars: return "a list of names";
+    case ParamSpec::Kind::Level: return "a Func and one of its loops";
+    case ParamSpec::Kind::Other: return "something else";
+  }
+  return "something else";
+}
+
+}  // namespace
+
+bool ReplayBase::refuse(Diagnostic d) {
+  if (result_.legal) result_ = no(std::move(d));
+  return false;
+}
+
+bool ReplayBase::refuse(const char *code, SrcLoc loc, std::string what, std::string why,
+                        std::string help) {
+  Diagnostic d(code, loc.defined() ? loc : d_.loc, std::move(what));
+  if (!why.empty()) d.why.push_back({std::move(why), {}});
+  if (!help.empty()) d.help.push_back(std::move(help));
+  return refuse(std::move(d));
+}
+
+std::string ReplayBase::subject() const { return stage_name(f_.name, d_.stage); }
+
+std::string ReplayBase::directive() const { return directive_name(d_.kind); }
+
+bool ReplayBase::check_subject() {
+  if (!is_available(d_.kind)) {
+    return refuse("S0901", d_.loc, directive() + " is not available yet", {},
+                  "remove it; docs/schedules.md lists the directives there are");
+  }
+  if (d_.stage < 0 || d_.stage >= f_.stages()) return refuse_stage();
+  if (is_func_level(d_.kind) && d_.stage > 0) {
+    return refuse("S0108", d_.loc, directive() + " does not belong to one update of " + f_.name,
+                  directive() + " is said of the Func as a whole",
+                  f_.name + "." + directive() + "(...)");
+  }
+  return true;
+}
+
+bool ReplayBase::refuse_stage() {
+  const int updates = f_.stages() - 1;
+  std::string why = f_.name + " has no update definition";
+  if (updates == 1) why = f_.name + " has one update definition: update(0)";
+  if (updates > 1) {
+    why = f_.name + " has " + std::to_string(updates) +
+          " update definitions: update(0) to update(" + std::to_string(updates - 1) + ")";
+  }
+  return refuse("S0106", d_.loc, "there is no " + subject(), std::move(why));
+}
+
+bool ReplayBase::shape_args() {
+  if (d_.kind == DirectiveKind::tile) return true;
+  const std::vector<ParamSpec> &specs = params_of(d_.kind);
+  args_.assign(specs.size(), Arg());
+  given_.assign(specs.size(), false);
+  if (specs.size() == 1 && specs[0].kind == ParamSpec::Kind::Vars)
+    return gather_names(d_.args, &names_);
+  size_t next = 0;
+  for (const Arg &a : d_.args) {
+    size_t i = next;
+    if (!a.key.empty()) {
+      i = 0;
+      while (i < specs.size() && specs[i].name != a.key) i++;
+    } else if (i < specs.size() && specs[i].optional && specs[i].kind == ParamSpec::Kind::Expr &&
+               a.kind == Arg::Kind::Enum) {
+      i++;  // vectorize(x, GuardWithIf) would skip the factor: said below
+      return refuse_arity("the tail strategy needs a factor before it", a.loc);
+    }
+    if (i >= specs.size() || given_[i]) {
+      return refuse_arity(
+          a.key.empty() ? "there are too many arguments" : "there is no place for " + a.key + "=",
+          a.loc);
+    }
+    if (!convert(a, specs[i], &args_[i])) return false;
+    given_[i] = true;
+    if (a.key.empty()) next = i + 1;
+  }
+  for (size_t i = 0; i < specs.size(); i++) {
+    if (!given_[i] && !specs[i].optional)
+      return refuse_arity("the argument " + specs[i].name + " is missing", {});
+  }
+  return true;
+}
+
+bool ReplayBase::refuse_arity(std::string why, SrcLoc loc) {
+  return refuse("S0105", loc, "wrong arguments of " + directive(), std::move(why),
+                "it is used as " + signature(d_.kind));
+}
+
+bool ReplayBase::convert(const Arg &a, const ParamSpec &spec, Arg *out) {
+  *out = a;
+  bool fits = false;
+  switch (spec.kind) {
+    case ParamSpec::Kind::Var:
+    case ParamSpec::Kind::NewVar: fits = a.kind == Arg::Kind::Name; break;
+    case ParamSpec::Kind::Level: fits = a.kind == Arg::Kind::Level; break;
+    case ParamSpec::Kind::Tail: {
+      TailStrategy tail;
+      fits = (a.kind == Arg::Kind::Enum || a.kind == Arg::Kind::Name) && find_tail(a.text, &tail);
+      if (a.kind == Arg::Kind::Enum && !fits) return refuse_tail_name(a);
+      break;
+    }
+    case ParamSpec::Kind::Expr:
+      if (a.kind == Arg::Kind::Name) *out = Arg::value(ir::make_var(a.text), a.loc);
+      fits = out->kind == Arg::Kind::Expr && out->expr.defined();
+      break;
+    default: break;
+  }
+  if (!fits) {
+    return refuse_arity(spec.name + " is " + arg_word(a.kind) +
+                            (a.text.empty() ? "" : " (" + a.text + ")") + ", expected " +
+                            wanted_word(spec.kind),
+                        a.loc);
+  }
+  return out->kind != Arg::Kind::Expr || resolve(out);
+}
+
+bool ReplayBase::refuse_tail_name(const Arg &a) {
+  std::vector<std::string> all;
+  for (int i = 0; i <= static_cast<int>(TailStrategy::Auto); i++)
+    all.push_back(tail_name(static_cast<TailStrategy>(i)));
+  std::string help = "one of";
+  for (const std::string &name : all) help += " " + name;
+  return refuse("S0105", a.loc, "there is no TailStrategy " + a.text, {}, std::move(help));
+}
+
+bool ReplayBase::resolve(Arg *a) {
+  const ValueScope scope{cx_.program, cx_.target, cx_.lets};
+  Diagnostic why;
+  Expr e = resolve_value(a->expr, scope, a->loc.defined() ? a->loc : d_.loc, &why);
+  if (!e.defined()) return refuse(std::move(why));
+  if (!e.type().is_int_or_uint() || !e.type().is_scalar() || e.type().is_bool()) {
+    return refuse("S0110", a->loc,
+                  "a number in " + directive() + " is no integer: " + ir::to_string(e));
+  }
+  int64_t value = 0;
+  if (constant_value(e, &value)) {
+    if (value < std::numeric_limits<int32_t>::min() ||
+        value > std::numeric_limits<int32_t>::max()) {
+      return refuse("S0110", a->loc, std::to_string(value) + " does not fit 32 bits");
+    }
+    e = ir::make_int(Int(32), value);
+  } else if (!uses_parameters(e)) {
+    return refuse("S0110", a->loc, ir::to_string(e) + " does not fit " + to_string(e.type()));
+  }
+  a->expr = ir::make_cast(Int(32), e);
+  return true;
+}
+
+bool ReplayBase::uses_parameters(const Expr &e) {
+  bool uses = false;
+  ir::for_each_expr(e, [&](const Expr &x) { uses |= x.as<ir::Variable>() != nullptr; });
+  return uses;
+}
+
+bool ReplayBase::gather_names(const std::vector<Arg> &args, std::vector<Arg> *out) {
+  for (const Arg &a : args) {
+    if (a.kind == Arg::Kind::List) {
+      if (!gather_names(a.items, out)) return false;
+    } else if (a.kind == Arg::Kind::Name && a.key.empty()) {
+      out->push_back(a);
+    } else {
+      return refuse_arity(std::string("expected names, found ") + arg_word(a.kind), a.loc);
+    }
+  }
+  return true;
+}
+
+bool ReplayBase::check_positive(const Arg &a, const char *what) {
+  const int64_t *value = ir::as_const_int(a.expr);
+  if (!value || *value >= 1) return true;
+  return refuse("S0110", a.loc,
+                std::string(what) + " of " + directive() + " is " + std::to_string(*value),
+                "it must be at least 1");
+}
+
+Expr ReplayBase::at_least_one(const Expr &e) {
+  return ir::as_const_int(e) ? e : ir::make_max(e, ir::make_int(Int(32), 1));
+}
+
+}  // namespace calotype::schedule
