@@ -10,7 +10,6 @@
 #include "tuple.h"
 #include "var.h"
 
-
 namespace calotype {
 
 using ir::Intrinsic;
@@ -233,6 +232,8 @@ Expr mux(const Expr &index, const std::vector<Expr> &values) {
   }
   return result;
 }
+
+Expr mux(const Expr &index, std::initializer_list<Expr> values) { return mux(index, std::vector<Expr>(values)); }
 
 Tuple mux(const Expr &index, const std::vector<Tuple> &values) {
   if (values.empty()) raise(Diagnostic("L0105", lang::recent_position(), "mux of no values"));

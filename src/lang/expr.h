@@ -5,6 +5,7 @@
 // C++ that are integers must fit the other operand's type (L0104). Tests: test/unit/lang.
 #pragma once
 
+#include <initializer_list>
 #include <iosfwd>
 #include <string>
 #include <type_traits>
@@ -164,6 +165,7 @@ template <typename... Rest>
 Tuple select(const Expr &c0, const Tuple &v0, const Expr &c1, const Tuple &v1, const Rest &...rest);
 /// values[index]; the last one for every index beyond.
 CALO_EXPORT Expr mux(const Expr &index, const std::vector<Expr> &values);
+CALO_EXPORT Expr mux(const Expr &index, std::initializer_list<Expr> values);
 CALO_EXPORT Tuple mux(const Expr &index, const std::vector<Tuple> &values);
 CALO_EXPORT Expr mux(const Expr &index, const Tuple &values);
 
