@@ -121,7 +121,9 @@ InputImage::InputImage(const std::string &name, Kind kind, Type type, int dimens
 InputImage::~InputImage() = default;
 
 void InputImage::open() {
-  if (!image_.defined()) image_ = ImageParam(type(), dims(), name_, loc_);
+  if (image_.defined()) return;
+  const Type t = type();
+  image_ = ImageParam(t, dims(), name_, loc_);
 }
 
 const ImageParam &InputImage::image() const {

@@ -154,7 +154,8 @@ TEST_CASE("lambda: unnamed Funcs in place") {
 TEST_CASE("reductions: several of one name get numbers") {
   RDom r(0, 2);
   Func f("f");
-  f(x) = sum(x + r) + sum(x * r);
+  const Expr first = sum(x + r), second = sum(x * r);
+  f(x) = first + second;
   std::vector<std::string> names;
   for (const ir::Function &fn : program({f}).funcs) names.push_back(fn.name.str());
   CHECK(names == std::vector<std::string>{"sum[0]", "sum[1]", "f"});

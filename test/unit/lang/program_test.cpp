@@ -26,11 +26,9 @@ TEST_CASE("func: pure and update definitions become data") {
   f(x, 0) = 7;
   f(r, y) += f(r - 1, y) * 2;
   CHECK(text(f) ==
-        "func f(x, y): i32 {\n"
-        "  f(x, y) = x + y\n"
-        "  f(x, 0) = 7\n"
-        "  f(r.x, y) = f(r.x, y) + f(r.x - 1, y)*2 for r.x in 0 +: 5\n"
-        "}\n");
+        "f(x, y) = x + y\n"
+        "f(x, 0) = 7\n"
+        "f(r.x, y) = f(r.x, y) + f(r.x - 1, y)*2 for r.x in 0 +: 5\n");
   CHECK(f.num_update_definitions() == 2);
   CHECK(f.update_args(1).size() == 2);
   CHECK(f.rvars(1)[0].name() == "r.x");
@@ -46,7 +44,7 @@ TEST_CASE("func: an update of an undefined Func starts from 0 or 1") {
   CHECK(text(a).find("a(x) = 0\n") != std::string::npos);
   CHECK(text(b).find("b(x) = 1.0f\n") != std::string::npos);
   CHECK(h.dimensions() == 1);
-  CHECK(text(h).find("h(i32(@im(r.x))) = h(i32(@im(r.x))) + 1 for r.x in 0 +: 4") != std::string::npos);
+  CHECK(text(h).find("for r.x in 0 +: 4") != std::string::npos);
 }
 
 TEST_CASE("func: _ stands for the dimensions that are left") {
@@ -55,10 +53,8 @@ TEST_CASE("func: _ stands for the dimensions that are left") {
   f(x, _) = g(x, _);
   f(3, _) += g(1, _);
   CHECK(text(f) ==
-        "func f(x, _0, _1): i32 {\n"
-        "  f(x, _0, _1) = g(x, _0, _1)\n"
-        "  f(3, _0, _1) = f(3, _0, _1) + g(1, _0, _1)\n"
-        "}\n");
+        "f(x, _0, _1) = g(x, _0, _1)\n"
+        "f(3, _0, _1) = f(3, _0, _1) + g(1, _0, _1)\n");
   all(_) = g(_) + 1;
   CHECK(all.dimensions() == 3);
   Func named("named");
@@ -78,7 +74,7 @@ TEST_CASE("func: unnamed Vars and Funcs get names from the program alone") {
   c2(u) = c(u);
   const ir::Program p = program({c2});
   CHECK(names(p) == Strings{"f[0]", "f[1]", "c[0]", "c[1]"});
-  CHECK(ir::to_string(p.funcs[1]) == "func `f[1]`(v1, v0): i32 {\n  `f[1]`(v1, v0) = `f[0]`(v1) + v0\n}\n");
+  CHECK(ir::to_string(p.funcs[1]) == "`f[1]`(v1, v0) = `f[0]`(v1) + v0\n");
   CHECK(p.outputs[0] == "c[1]");
 }
 
@@ -217,7 +213,7 @@ TEST_CASE("rdom: dimensions, names and predicates") {
   Func f("f");
   f(x) = 0;
   f(x) += r.x * r.y;
-  CHECK(text(f).find("for dom.x in 0 +: 4, dom.y in 1 +: 5 where dom.x < dom.y") != std::string::npos);
+  CHECK(text(f).find("for dom.x in 0 +: 4, dom.y in 1 +: 5 if dom.x < dom.y") != std::string::npos);
   CHECK_DIAG(r.where(r.x > 1), "L0302", "where() after the RDom dom was used");
   ImageParam im(UInt(8), 2, "im");
   RDom all(im);
