@@ -33,7 +33,10 @@ class Checker {
   }
 
   Stmt wrap(const Stmt &program) {
-    Stmt body = make_block(checks(), with_hosts(program));
+    Expr empty = nothing_to_do();
+    Stmt body = with_hosts(program);
+    if (!is_const_zero(empty)) body = make_if(simplify(make_not(empty)), body);
+    body = make_block(checks(), body);
     if (!buffers_.empty()) {
       Expr any_query;
       for (const LoweredArgument &b : buffers_) {

@@ -99,6 +99,8 @@ void StageLoops::apply_relations(const schedule::StageState &state, bool pure, T
     if (r->kind == Kind::Split) {
       old.tail = choose_tail(*r, old, pure, mode);
       Var &outer = vars_[old.a], &inner = vars_[old.b];
+      outer.clipped = old.clipped;
+      inner.clipped = old.clipped || old.tail == Tail::Guard || old.tail == Tail::Dynamic || old.tail == Tail::Shift;
       outer.min = inner.min = zero;
       outer.max = simplify(make_div(sub(old.max, old.min), old.factor));
       inner.max = sub(old.factor, one);
@@ -112,9 +114,11 @@ void StageLoops::apply_relations(const schedule::StageState &state, bool pure, T
       Expr e_in = simplify(make_max(extent(old), zero));
       old.factor = outer.factor = e_in;
       fused.max = sub(make_mul(extent(outer), e_in), one);
+      fused.clipped = true;
     } else {
       vars_[old.a].min = old.min;
       vars_[old.a].max = old.max;
+      vars_[old.a].clipped = old.clipped;
     }
   }
 }
@@ -144,8 +148,9 @@ StageLoops::Tail StageLoops::choose_tail(const schedule::Relation &r, const Var 
   }
   if (pure && !r.exact) {
     bool shift = r.tail == TailStrategy::ShiftInwards || r.tail == TailStrategy::ShiftInwardsAndBlend;
-    if (r.tail == TailStrategy::RoundUp || r.tail == TailStrategy::RoundUpAndBlend) return Tail::Round;
-    if (shift || r.tail == TailStrategy::Auto) {
+    bool round = r.tail == TailStrategy::RoundUp || r.tail == TailStrategy::RoundUpAndBlend;
+    if (round && !old.clipped) return Tail::Round;
+    if (shift || round || r.tail == TailStrategy::Auto) {
       if (mode == TailMode::Guard) {
         for (auto &[id, pos] : loop_position_) {
           if (std::find(in.begin(), in.end(), pos) != in.end() && fixed_length(id)) loop_kind_[id] = ForType::Serial;

@@ -56,6 +56,7 @@ class StageLoops {
     int a = -1, b = -1;  // split: outer, inner; fuse: fused, the other; rename: new
     Expr factor;
     Tail tail = Tail::None;
+    bool clipped = false;  // must not be rounded up: what lies beyond max belongs to others, or to nobody
   };
 
   int add(ir::Name name);
