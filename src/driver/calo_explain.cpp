@@ -2,11 +2,13 @@
 // get, the loop nest with its ranges, and estimates of work and traffic per Func.
 //
 // Numbers come from walking the program that build_loops made at the sizes the generator estimates: each
-// loop stands at an iteration in its middle (once before, so that sliding windows are past their start),
-// and a Func's points are the product of the extents around its definition. No estimates: ranges as
+// loop stands at an iteration in its middle (the one before it first, so that sliding windows have moved
+// on, and where a window starts the first one counts for itself), and a Func's points are the product of
+// the extents around its definition. No estimates: ranges as
 // formulas, and no numbers.
 #include <cmath>
 #include <filesystem>
+#include <utility>
 
 #include "../base/stack.h"
 #include "../ir/print.h"
@@ -29,9 +31,12 @@ struct Cost {
   double operations = 0, bytes_read = 0, bytes_written = 0;
 };
 
-bool is_operation(const Expr &e) {
+bool is_operation(const ir::IRNode *node) {
   using K = ir::NodeKind;
-  switch (e.kind()) {
+  switch (node->node_type) {
+    case K::Cast:
+    case K::Select:
+    case K::Not: return true;
     case K::Add:
     case K::Sub:
     case K::Mul:
@@ -46,36 +51,49 @@ bool is_operation(const Expr &e) {
     case K::GT:
     case K::GE:
     case K::And:
-    case K::Or:
-    case K::Not:
-    case K::Select:
-    case K::Cast: return true;
+    case K::Or: return true;
     case K::Call: {
-      const ir::Call *c = e.as<ir::Call>();
-      return c->op != ir::Intrinsic::None &&
-             ir::intrinsic_class(c->op) != ir::IntrinsicClass::Marker;
+      const ir::Intrinsic op = static_cast<const ir::Call *>(node)->op;
+      return op != ir::Intrinsic::None && ir::intrinsic_class(op) != ir::IntrinsicClass::Marker;
     }
     default: return false;
   }
 }
 
 /// One point of a definition: operations on values (a fused multiply-add counts two; index arithmetic
-/// is not counted), bytes of distinct loads, bytes stored. Shared subexpressions count once.
-Cost cost_of(const ir::Definition &d) {
+/// is not counted), bytes loaded, bytes stored. Shared subexpressions count once.
+class CostCounter final : public ir::IRGraphVisitor {
+public:
+  using ir::IRGraphVisitor::visit;
   Cost cost;
-  for (const Expr &value : d.values) {
-    cost.bytes_written += value.type().bytes();
-    ir::replace(value, [&](const Expr &e) -> Expr {
-      const ir::Call *c = e.as<ir::Call>();
-      if (c && (c->call_type == ir::CallType::Halide || c->call_type == ir::CallType::Image)) {
-        cost.bytes_read += e.type().bytes();
-        return e;  // its arguments are indices
-      }
-      if (is_operation(e)) cost.operations += c && c->op == ir::Intrinsic::fma ? 2 : 1;
-      return Expr();
-    });
+  void visit(const ir::Call *op) override {
+    const bool load = op->call_type == ir::CallType::Halide || op->call_type == ir::CallType::Image;
+    if (load) {
+      cost.bytes_read += op->type.bytes();  // its arguments are indices
+    } else {
+      ir::IRGraphVisitor::visit(op);
+    }
   }
-  return cost;
+
+protected:
+  bool enter(const ir::IRNode *node) override {
+    if (!ir::IRGraphVisitor::enter(node)) return false;
+    if (is_operation(node)) {
+      const bool fused = node->node_type == ir::NodeKind::Call &&
+                         static_cast<const ir::Call *>(node)->op == ir::Intrinsic::fma;
+      cost.operations += fused ? 2 : 1;
+    }
+    return true;
+  }
+};
+
+Cost cost_of(const ir::Definition &d) {
+  CostCounter counter;
+  for (const Expr &value : d.values) {
+    counter.cost.bytes_written += value.type().bytes();
+    counter.visit_expr(value);
+  }
+  return counter.cost;
 }
 
 // ---- the walk ---------------------------------------------------------------------------------------
@@ -164,25 +182,33 @@ private:
     }
     line(depth, std::string(kind(op->for_type)) + " " + op->name + " in [" + std::to_string(min) +
                     ", " + std::to_string(min + extent - 1) + "]");
+    const bool windows_start = std::exchange(fresh_marks_, false);
     const int64_t middle = min + std::max<int64_t>(extent, 1) / 2;
-    if (middle > min && loops_ < kDeepest) at_iteration(op, middle - 1, depth);
-    const double before = points_;
-    points_ *= static_cast<double>(std::max<int64_t>(extent, 0));
-    loops_++;
-    set(op->name, middle);
-    walk(op->body, depth + 1);
-    loops_--;
-    points_ = before;
+    double times = static_cast<double>(std::max<int64_t>(extent, 0));
+    if (windows_start && extent > 1) {  // the first iteration computes a whole window
+      quiet_++;
+      at_iteration(op, min, depth, 1);
+      quiet_--;
+      times -= 1;
+    }
+    if (middle > min &&
+        loops_ < kDeepest) {  // moves the marks of sliding windows to where they'd be
+      quiet_++;
+      at_iteration(op, middle - 1, depth, 0);
+      quiet_--;
+    }
+    at_iteration(op, middle, depth, times);
   }
 
-  /// What an iteration leaves behind for the next one: the high-water marks of sliding windows.
-  void at_iteration(const ir::For *op, int64_t i, int depth) {
-    quiet_++;
+  /// Walks one iteration, whose definitions count `times`.
+  void at_iteration(const ir::For *op, int64_t i, int depth, double times) {
+    const double before = points_;
+    points_ *= times;
     loops_++;
     set(op->name, i);
     walk(op->body, depth + 1);
     loops_--;
-    quiet_--;
+    points_ = before;
   }
 
   void set(Name name, int64_t v) { values_.vars[name] = ir::Value::of_int(Int(32), v); }
@@ -206,6 +232,7 @@ private:
   void mark(const ir::Allocate *op, int depth) {
     values_.memory[op->name] = {0};
     values_.memory_types[op->name] = op->type;
+    fresh_marks_ = true;
     walk(op->body, depth);
   }
 
@@ -230,9 +257,11 @@ private:
     walk(op->then_case, depth + 1);
     if (!op->else_case.defined()) return;
     if (known_) {  // which side runs differs between iterations: the first stands for both
+      const double before = std::exchange(points_, 0);
       quiet_++;
       walk(op->else_case, depth + 1);
       quiet_--;
+      points_ = before;
     } else {
       line(depth, "else");
       walk(op->else_case, depth + 1);
@@ -241,15 +270,14 @@ private:
 
   void provide(const ir::Provide *op, int depth) {
     const ir::Function *f = cx_.program.find(op->name);
-    if (!f || quiet_ > 0) return;
-    // A definition stands below `compute`d names; which one it is follows from the loops' prefix f.sK.
+    if (!f) return;
     const int stage = stage_of(*f, op);
     std::string args;
     for (const Name &a : f->args) args += (args.empty() ? "" : ", ") + a.str();
     line(depth, op->name + "(" + args + ") = ..." +
                     (stage > 0 ? "   update " + std::to_string(stage - 1) : ""));
     StageWork &w = work_[op->name].stages[stage];
-    w.points = std::isnan(w.points) ? w.points : w.points + points_;
+    w.points += points_;
     w.per_point = cost_of(f->definitions[static_cast<size_t>(stage)]);
   }
 
@@ -281,6 +309,7 @@ private:
   ir::EvalContext values_;
   bool known_;
   int quiet_ = 0, loops_ = 0;
+  bool fresh_marks_ = false;  // between a mark's storage and the loop that its window walks
   double points_ = 1;
   std::string text_;
   std::map<Name, FuncWork> work_;
@@ -411,7 +440,7 @@ bool is_computed(const Algorithm &a, const Report &r, const ir::Function &f) {
 
 Json func_json(const Algorithm &a, const Report &r, const ir::Function &f) {
   const schedule::FuncState &s = r.state.of(f.name);
-  Json j{{"name", f.name.str()}, {"source", to_string(f.loc)}};
+  Json j{{"name", f.name.str()}, {"source", to_string(f.pure().loc)}};
   std::vector<std::string> args, types;
   for (const Name n : f.args) args.push_back(n);
   for (const Type t : f.types) types.push_back(type_text(t));
@@ -444,7 +473,7 @@ Json func_json(const Algorithm &a, const Report &r, const ir::Function &f) {
 
 void print_func(const Algorithm &a, const Report &r, const ir::Function &f) {
   const schedule::FuncState &s = r.state.of(f.name);
-  std::printf("  %s   %s", signature(f).c_str(), to_string(f.loc).c_str());
+  std::printf("  %s   %s", signature(f).c_str(), to_string(f.pure().loc).c_str());
   if (f.has_updates()) std::printf("   %d updates", f.stages() - 1);
   std::printf("\n");
   if (!is_computed(a, r, f)) {
@@ -461,11 +490,9 @@ void print_func(const Algorithm &a, const Report &r, const ir::Function &f) {
   }
   const auto report = r.cx.storage.find(f.name);
   if (report != r.cx.storage.end()) {
-    if (!report->second.slides.empty()) {
-      std::printf("      slides: %s\n", report->second.slides.c_str());
-    }
-    if (!report->second.folds.empty())
-      std::printf("      folds: %s\n", report->second.folds.c_str());
+    const bool both = !report->second.slides.empty() && !report->second.folds.empty();
+    std::printf("      %s%s%s\n", report->second.slides.c_str(), both ? ", " : "",
+                report->second.folds.c_str());
   }
   const auto work = r.work.find(f.name);
   if (work == r.work.end() || !r.missing.empty()) return;
