@@ -7,6 +7,8 @@
 //
 // Every message names the pipeline, the argument, what was expected and what came; reads outside an input name the Func
 // that reads and its source line.
+#include <algorithm>
+
 #include "../analysis/simplify.h"
 #include "../base/diagnostic.h"
 #include "../ir/visit.h"
@@ -34,7 +36,7 @@ class Checker {
 
   Stmt wrap(const Stmt &program) {
     Expr empty = nothing_to_do();
-    Stmt body = with_hosts(program);
+    Stmt body = with_in_place_flags(with_hosts(program));
     if (!is_const_zero(empty)) body = make_if(simplify(make_not(empty)), body);
     body = make_block(checks(), body);
     if (!buffers_.empty()) {
@@ -315,20 +317,58 @@ class Checker {
     return {make_add(host, make_mul(low, bytes)), make_add(host, make_mul(make_add(high, make_int(Int(64), 1)), bytes))};
   }
 
+  static Expr apart(const LoweredArgument &a, const LoweredArgument &b) {
+    auto [a_low, a_high] = byte_range(a);
+    auto [b_low, b_high] = byte_range(b);
+    return make_or(make_le(a_high, b_low), make_le(b_high, a_low));
+  }
+
+  bool may_share(const LoweredArgument &out, const LoweredArgument &in) const {
+    auto it = cx_.in_place.find(out.name);
+    return it != cx_.in_place.end() && std::find(it->second.begin(), it->second.end(), in.name) != it->second.end();
+  }
+
+  // The same memory, element by element.
+  static Expr same_memory(const LoweredArgument &a, const LoweredArgument &b) {
+    auto host = [](const LoweredArgument &x) {
+      return make_reinterpret(UInt(64), make_intrinsic(Handle(), Intrinsic::buffer_host, {handle(x)}));
+    };
+    Expr same = make_eq(host(a), host(b));
+    for (int d = 0; d < a.dimensions; d++) {
+      for (Intrinsic op : {Intrinsic::buffer_min, Intrinsic::buffer_stride}) {
+        same = make_and(same, make_eq(raw_field(a, op, d), raw_field(b, op, d)));
+      }
+    }
+    return same;
+  }
+
   void check_overlap(const Expr &empty, std::vector<Stmt> &s) {
     for (size_t i = 0; i < buffers_.size(); i++) {
       const LoweredArgument &out = buffers_[i];
       if (out.kind != LoweredArgument::Kind::OutputBuffer) continue;
-      auto [a_low, a_high] = byte_range(out);
       for (size_t j = 0; j < buffers_.size(); j++) {
         const LoweredArgument &other = buffers_[j];
         bool other_output = other.kind == LoweredArgument::Kind::OutputBuffer;
         if (i == j || (other_output && j < i)) continue;
-        auto [b_low, b_high] = byte_range(other);
-        Expr apart = make_or(make_le(a_high, b_low), make_le(b_high, a_low));
-        s.push_back(check(make_or(empty, apart), "calo_error_buffers_overlap", {name_of(out), name_of(other)}));
+        Expr ok = make_or(empty, apart(out, other));
+        if (may_share(out, other)) ok = make_or(ok, same_memory(out, other));
+        s.push_back(check(ok, "calo_error_buffers_overlap", {name_of(out), name_of(other)}));
       }
     }
+  }
+
+  // For outputs that may share memory with an input: whether they do.
+  Stmt with_in_place_flags(Stmt body) const {
+    for (const LoweredArgument &out : buffers_) {
+      Expr shares;
+      for (const LoweredArgument &in : buffers_) {
+        if (!may_share(out, in)) continue;
+        Expr overlap = make_not(apart(out, in));
+        shares = shares.defined() ? make_or(shares, overlap) : overlap;
+      }
+      if (shares.defined()) body = make_let_stmt(in_place_flag(out.name), shares, body);
+    }
+    return body;
   }
 
   void check_scalar(const LoweredArgument &a, std::vector<Stmt> &s) {

@@ -35,7 +35,15 @@ struct PassContext {
   std::unordered_map<ir::Name, analysis::Box> input_regions;   ///< gives: build_loops
   std::unordered_map<ir::Name, analysis::Box> output_regions;  ///< what stages of outputs touch
   std::unordered_map<ir::Name, StorageReport> storage;
+  /// Inputs that an output Func may overwrite while it runs: it alone reads them, in its only stage, at the place it
+  /// writes. Such a run must not compute a block twice: the variable in_place_flag(output) tells.
+  std::unordered_map<ir::Name, std::vector<std::string>> in_place;
 };
+
+/// Name of the bool that is true when `output` shares memory with an input. Defined by check_buffers.
+inline ir::Name in_place_flag(ir::Name output) { return output + ".in_place"; }
+/// Fills PassContext::in_place.
+void find_in_place(PassContext &cx);
 
 /// Builds loops, storage and their bounds from the loop tree: For, Realize, Provide, ProducerConsumer, with lets for every
 /// region. Slides windows and folds storage on the way, where the loops between storage and computation are known.
