@@ -292,7 +292,8 @@ Function make_function(const FunctionBody &body, Name name) {
   Function f;
   f.name = name;
   f.id = body.id;
-  f.loc = body.loc;
+  // The first definition tells more than the declaration: members of a class all stand where it is constructed.
+  f.loc = !body.definitions.empty() && body.definitions[0].loc.defined() ? body.definitions[0].loc : body.loc;
   f.args = body.args;
   f.types = body.types;
   f.definitions = body.definitions;
