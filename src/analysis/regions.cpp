@@ -68,11 +68,12 @@ private:
     if (first_visit(op)) IRVisitor::visit(op); \
   }
   CALO_ONCE(Cast)
-  CALO_ONCE(Add) CALO_ONCE(Sub) CALO_ONCE(Mul) CALO_ONCE(Div) CALO_ONCE(Mod) CALO_ONCE(Min)
-      CALO_ONCE(Max) CALO_ONCE(EQ) CALO_ONCE(NE) CALO_ONCE(LT) CALO_ONCE(LE) CALO_ONCE(GT)
-          CALO_ONCE(GE) CALO_ONCE(And) CALO_ONCE(Or) CALO_ONCE(Not) CALO_ONCE(Select)
-              CALO_ONCE(Load) CALO_ONCE(Ramp) CALO_ONCE(Broadcast) CALO_ONCE(Shuffle)
-                  CALO_ONCE(VectorReduce) CALO_ONCE(Reinterpret)
+  CALO_ONCE(Add)
+  CALO_ONCE(Sub) CALO_ONCE(Mul) CALO_ONCE(Div) CALO_ONCE(Mod) CALO_ONCE(Min) CALO_ONCE(Max)
+      CALO_ONCE(EQ) CALO_ONCE(NE) CALO_ONCE(LT) CALO_ONCE(LE) CALO_ONCE(GT) CALO_ONCE(GE)
+          CALO_ONCE(And) CALO_ONCE(Or) CALO_ONCE(Not) CALO_ONCE(Select) CALO_ONCE(Load)
+              CALO_ONCE(Ramp) CALO_ONCE(Broadcast) CALO_ONCE(Shuffle) CALO_ONCE(VectorReduce)
+                  CALO_ONCE(Reinterpret)
 #undef CALO_ONCE
 
                       void visit(const Call *op) override {

@@ -33,6 +33,7 @@ Simplifier::Assume::~Assume() {
   for (Name n : ranges_) s_->ranges_.pop(n);
   for (Name n : residues_) s_->residues_.pop(n);
   for (Name n : replaced_) s_->replacements_.pop(n);
+  for (Name n : data_) s_->data_variables_.erase(n);
   for (Name n : active_) {
     auto it = s_->active_.find(n);
     if (--it->second == 0) s_->active_.erase(it);
@@ -83,6 +84,10 @@ void Simplifier::Assume::replace(Name n, const Expr &value) {
     s_->active_[v]++;
     active_.push_back(v);
   }
+}
+
+void Simplifier::Assume::data(Name n) {
+  if (s_->data_variables_.insert(n).second) data_.push_back(n);
 }
 
 void Simplifier::Assume::range(Name n, ConstInterval r) {

@@ -45,6 +45,7 @@ private:
     void bind_to(
         ir::Name n,
         const Expr &value);  ///< n is a new variable here that goes away: uses become value
+    void data(ir::Name n);   ///< the variable just bound is data
     void non_negative(const LinearForm &f);
     /// n is a new variable here; returns the name to use, another one if n already means something in scope.
     ir::Name bind(ir::Name n);
@@ -56,7 +57,7 @@ private:
     void fresh_memo();
     Simplifier *s_;
     size_t truths_, bools_;
-    std::vector<ir::Name> ranges_, residues_, replaced_, active_;
+    std::vector<ir::Name> ranges_, residues_, replaced_, active_, data_;
     std::unique_ptr<struct SimplifierMemo> outer_;
     bool learned_ = false;
     bool keep_memo_ = false;  ///< facts so far are about a name that no memo mentions
@@ -70,12 +71,19 @@ private:
   LinearForm product(const Expr &a, const Expr &b);
   LinearForm divide(LinearForm f, int64_t k, Type t);
   LinearForm modulo(LinearForm f, int64_t k, Type t);
+  /// A value the program computes, which may be as large as its type allows; indices are taken to be far from that.
+  bool is_data(const Expr &e);
+  bool compute_is_data(const Expr &e);
+  bool may_shift(const LinearForm &f);  ///< no term is data
+  LinearForm finish_min_max(bool is_min, std::vector<LinearForm> operands, Type t);
   LinearForm min_max(bool is_min, std::vector<LinearForm> operands, Type t);
   Expr build(LinearForm f, Type t);  ///< merges div/mod pairs, then to_expr
   Expr visit_index(const Expr &e);
 
   // --- Conditions (simplify_compare.cpp) -------------------------------------------------------------------------
-  Expr at_most_zero(LinearForm f, Type t, bool split = true);  ///< f <= 0
+  /// f <= 0. `written`: the comparison as written, kept if rewriting it could overflow.
+  Expr at_most_zero(LinearForm f, Type t, bool split = true, const Expr &written = {});
+  Expr plain_comparison(const LinearForm &f, Type t);  ///< f <= 0, written out
   Expr is_zero(LinearForm f, Type t);
   Expr visit_compare(const Expr &e);
   Expr visit_and(const ir::And *op);
@@ -124,10 +132,11 @@ private:
   std::vector<const ir::IRNode *> bool_order_;
   std::unordered_map<const ir::IRNode *, bool> bools_;  ///< conditions known to be true or false
   std::unordered_map<ir::Name, int>
-      active_;                          ///< names that bindings, facts or replacements in scope use
-  std::unordered_set<ir::Name> seen_;   ///< names that may occur in the memo
-  std::unordered_set<ir::Name> taken_;  ///< new names made by bind
-  std::unique_ptr<Assume> given_;       ///< the caller's facts
+      active_;                         ///< names that bindings, facts or replacements in scope use
+  std::unordered_set<ir::Name> seen_;  ///< names that may occur in the memo
+  std::unordered_set<ir::Name> data_variables_;  ///< lets in scope that are data
+  std::unordered_set<ir::Name> taken_;           ///< new names made by bind
+  std::unique_ptr<Assume> given_;                ///< the caller's facts
 };
 
 /// Results that hold under the present facts.
@@ -135,6 +144,7 @@ struct SimplifierMemo {
   SimplifierMemo(const ir::Scope<ConstInterval> *r, const ir::Scope<ModulusRemainder> *m)
       : ranges(r), residues(m) {}
   std::unordered_map<const ir::IRNode *, Expr> exprs;
+  std::unordered_map<const ir::IRNode *, bool> data;
   ConstRanges ranges;
   Residues residues;
   std::vector<Expr> keep;

@@ -4,6 +4,10 @@
 // product of non-constants is its sorted factors, constant factors and signs pulled out. a / k and a % k have no part
 // that is a multiple of k left in `a`, so their constant lies in [0, k). min and max have common parts pulled out, and
 // the largest constant of their non-constant operands; a constant operand comes last.
+//
+// Values that a program computes (loads, calls, parameters: is_data) may lie anywhere in their type, unlike indices.
+// Sums and products of them may be regrouped, since they wrap, but min, max, division and comparison only where no
+// intermediate value gets larger than what the program wrote.
 #include <algorithm>
 
 #include "simplifier.h"
@@ -29,6 +33,27 @@ void add_to(LinearForm *into, const LinearForm &f, int64_t k) {
   for (auto &[e, c] : f.terms) into->terms.emplace_back(e, wrap_mul(c, k));
 }
 
+bool fits(Type t, int64_t v) { return t.bits() == 64 || (v >= INT32_MIN && v <= INT32_MAX); }
+
+bool index_operands(const Expr &e, Expr *a, Expr *b) {
+  switch (e.kind()) {
+#define CALO_BINARY(K) \
+  case NodeKind::K:    \
+    *a = e.as<K>()->a; \
+    *b = e.as<K>()->b; \
+    return true;
+    CALO_BINARY(Add)
+    CALO_BINARY(Sub)
+    CALO_BINARY(Mul)
+    CALO_BINARY(Div)
+    CALO_BINARY(Mod)
+    CALO_BINARY(Min)
+    CALO_BINARY(Max)
+#undef CALO_BINARY
+    default: return false;
+  }
+}
+
 void factors_of(const Expr &e, std::vector<Expr> *out) {
   if (const Mul *m = e.as<Mul>()) {
     if (out->size() < 16) {
@@ -38,6 +63,40 @@ void factors_of(const Expr &e, std::vector<Expr> *out) {
     }
   }
   out->push_back(e);
+}
+
+/// An order of operands that only looks at their terms; the constant comes last.
+bool operand_before(const LinearForm &a, const LinearForm &b) {
+  size_t n = std::min(a.terms.size(), b.terms.size());
+  for (size_t i = 0; i < n; i++) {
+    if (int c = compare(a.terms[i].first, b.terms[i].first)) return c < 0;
+    if (a.terms[i].second != b.terms[i].second) return a.terms[i].second > b.terms[i].second;
+  }
+  return a.terms.size() > b.terms.size();
+}
+
+/// What to take out of all operands of a min or max. Shifting all operands shifts it alike, so that equal shapes result.
+int64_t constant_to_pull(const std::vector<LinearForm> &operands, bool shift, Type t) {
+  bool first = true;
+  int64_t c = 0;
+  for (const LinearForm &f : operands) {
+    if (shift && f.terms.empty()) continue;
+    if (first) {
+      c = f.constant;
+    } else if (shift) {
+      c = std::max(c, f.constant);
+    } else {
+      // Towards zero only.
+      c = (c < 0) != (f.constant < 0) ? 0
+          : c < 0                     ? std::max(c, f.constant)
+                                      : std::min(c, f.constant);
+    }
+    first = false;
+  }
+  for (const LinearForm &f : operands) {
+    if (!fits(t, wrap_sub(f.constant, c))) return 0;
+  }
+  return c;
 }
 
 }  // namespace
@@ -168,23 +227,82 @@ Expr Simplifier::build(LinearForm f, Type t) {
   return intern(to_expr(f, t));
 }
 
+bool Simplifier::is_data(const Expr &e) {
+  auto it = memo_->data.find(e.get());
+  if (it != memo_->data.end()) return it->second;
+  bool r = compute_is_data(e);
+  memo_->data.emplace(e.get(), r);
+  memo_->keep.push_back(e);
+  return r;
+}
+
+bool Simplifier::compute_is_data(const Expr &e) {
+  if (!is_index(e.type())) return e.type().is_float();
+  ConstInterval r = memo_->ranges.of(e);
+  const int64_t limit = int64_t(1) << (e.type().bits() - 4);
+  if (r.min_defined && r.max_defined && r.min > -limit && r.max < limit) return false;
+  switch (e.kind()) {
+    case NodeKind::IntImm: return false;
+    case NodeKind::Variable:
+      // Sizes of buffers are indices, scalar parameters are data.
+      return (e.as<Variable>()->param.defined() && !e.as<Variable>()->param->is_buffer) ||
+             data_variables_.count(e.as<Variable>()->name);
+    case NodeKind::Call: {
+      const Call *op = e.as<Call>();
+      if (op->op == Intrinsic::likely || op->op == Intrinsic::likely_if_innermost)
+        return is_data(op->args[0]);
+      return op->op == Intrinsic::None || intrinsic_class(op->op) != IntrinsicClass::Buffer;
+    }
+    case NodeKind::Cast: {
+      const Expr &v = e.as<Cast>()->value;
+      return is_index(v.type()) ? is_data(v) : true;
+    }
+    case NodeKind::Select:
+      return is_data(e.as<Select>()->true_value) || is_data(e.as<Select>()->false_value);
+    case NodeKind::Broadcast: return is_data(e.as<Broadcast>()->value);
+    case NodeKind::Ramp: return is_data(e.as<Ramp>()->base) || is_data(e.as<Ramp>()->stride);
+    case NodeKind::Let: return is_data(e.as<Let>()->value) || is_data(e.as<Let>()->body);
+    case NodeKind::Not:
+    case NodeKind::Load:
+    case NodeKind::Reinterpret:
+    case NodeKind::Shuffle:
+    case NodeKind::VectorReduce: return true;
+    default: {
+      Expr a, b;
+      return !index_operands(e, &a, &b) || is_data(a) || is_data(b);
+    }
+  }
+}
+
+bool Simplifier::may_shift(const LinearForm &f) {
+  return std::none_of(f.terms.begin(), f.terms.end(),
+                      [&](auto &term) { return is_data(term.first); });
+}
+
 LinearForm Simplifier::divide(LinearForm f, int64_t k, Type t) {
   if (f.terms.empty()) return {{}, floor_div(f.constant, k)};
   if (k == 1) return f;
+  const bool shift = may_shift(f);
+  const LinearForm written = f;
   // Multiples of k come out exactly.
   LinearForm out;
   for (auto &[e, c] : f.terms) {
     if (c / k != 0) out.terms.emplace_back(e, c / k);
   }
-  out.constant = floor_div(f.constant, k);
+  out.constant = shift ? floor_div(f.constant, k) : f.constant / k;
   f = combine(f, 1, out, -k);
-  if (f.terms.empty()) return out;
+  if (!shift && !f.terms.empty() && !is_single(f, 1)) {
+    // What is left of data could be larger than the whole.
+    f = written;
+    out = {};
+  }
+  if (f.terms.empty()) return combine(out, 1, {{}, floor_div(f.constant, k)}, 1);
 
   ModulusRemainder m = memo_->residues.of(f);
   if (m.modulus == 0) return combine(out, 1, {{}, floor_div(m.remainder, k)}, 1);
   int64_t g = gcd(m.modulus, k);
   // f = g*u + r: which r in [0, g) does not matter to the quotient, so take the least that keeps the constant in [0, k).
-  if (g > 1) f.constant = std::max<int64_t>(0, f.constant - floor_mod(m.remainder, g));
+  if (g > 1 && shift) f.constant = std::max<int64_t>(0, f.constant - floor_mod(m.remainder, g));
 
   // f = g*u + v with v within one cell of width g: the quotient is (u + cell) / (k / g).
   std::vector<int64_t> widths{k};
@@ -210,7 +328,7 @@ LinearForm Simplifier::divide(LinearForm f, int64_t k, Type t) {
   }
 
   // (a / j + c) / k = (a + c * j) / (j * k)
-  if (is_single(f, 1)) {
+  if (is_single(f, 1) && (shift || f.constant == 0)) {
     const Div *d = f.terms[0].first.as<Div>();
     const int64_t *j = d ? as_const_int(d->b) : nullptr;
     int64_t jk;
@@ -225,23 +343,30 @@ LinearForm Simplifier::divide(LinearForm f, int64_t k, Type t) {
 }
 
 LinearForm Simplifier::modulo(LinearForm f, int64_t k, Type t) {
+  // Modulo a power of two wrapping does no harm.
+  const bool power_of_two = (k & (k - 1)) == 0;
   // x % j may be replaced by x where its coefficient times j is a multiple of k.
   for (size_t i = 0; i < f.terms.size(); i++) {
     const Mod *m = f.terms[i].first.as<Mod>();
     const int64_t *j = m ? as_const_int(m->b) : nullptr;
     int64_t c = f.terms[i].second;
     if (!j || *j < 2 || floor_mod(wrap_mul(c % k, *j % k), k) != 0) continue;
+    const bool alone = f.constant == 0 && is_single(f, 1);
+    if (!power_of_two && !alone && !(may_shift(form_of(m->a)) && may_shift(f))) continue;
     LinearForm rest = f;
     rest.terms.erase(rest.terms.begin() + static_cast<long>(i));
     f = combine(rest, 1, form_of(m->a), c);
     i = static_cast<size_t>(-1);
   }
+  const bool shift = power_of_two || may_shift(f);
+  const LinearForm written = f;
   for (auto &term : f.terms) term.second %= k;
   f.terms.erase(
       std::remove_if(f.terms.begin(), f.terms.end(), [](auto &x) { return x.second == 0; }),
       f.terms.end());
-  f.constant = floor_mod(f.constant, k);
+  f.constant = shift || f.terms.empty() ? floor_mod(f.constant, k) : f.constant % k;
   if (f.terms.empty()) return f;
+  if (!shift && !is_single(f, 1)) f = written;  // as in divide
 
   ModulusRemainder m = memo_->residues.of(f);
   if (m.modulus % k == 0) return {{}, floor_mod(m.remainder, k)};
@@ -284,22 +409,16 @@ LinearForm Simplifier::min_max(bool is_min, std::vector<LinearForm> operands, Ty
       if (is_min ? !mn : !mx) break;
       int64_t c = operands[i].constant;
       LinearForm a = form_of(is_min ? mn->a : mx->a), b = form_of(is_min ? mn->b : mx->b);
+      if (c != 0 && !(may_shift(a) && may_shift(b))) break;
       a.constant = wrap_add(a.constant, c);
       b.constant = wrap_add(b.constant, c);
+      if (!fits(t, a.constant) || !fits(t, b.constant)) break;
       operands[i] = std::move(a);
       operands.push_back(std::move(b));
     }
   }
   // Operands that differ by a constant.
-  auto before = [](const LinearForm &a, const LinearForm &b) {
-    size_t n = std::min(a.terms.size(), b.terms.size());
-    for (size_t i = 0; i < n; i++) {
-      if (int c = compare(a.terms[i].first, b.terms[i].first)) return c < 0;
-      if (a.terms[i].second != b.terms[i].second) return a.terms[i].second > b.terms[i].second;
-    }
-    return a.terms.size() > b.terms.size();  // the constant last
-  };
-  std::stable_sort(operands.begin(), operands.end(), before);
+  std::stable_sort(operands.begin(), operands.end(), operand_before);
   size_t kept = 0;
   for (size_t i = 1; i < operands.size(); i++) {
     if (same_terms(operands[kept], operands[i])) {
@@ -310,6 +429,15 @@ LinearForm Simplifier::min_max(bool is_min, std::vector<LinearForm> operands, Ty
     }
   }
   operands.resize(kept + 1);
+  // The constant is last; the type's own limits are no limits.
+  if (operands.size() > 1 && operands.back().terms.empty()) {
+    int64_t c = operands.back().constant, low = t.element_of().min_int();
+    int64_t high = static_cast<int64_t>(t.element_of().max_uint());
+    if (is_min ? c >= high : c <= low)
+      operands.pop_back();
+    else if (is_min ? c <= low : c >= high)
+      return operands.back();
+  }
   // Operands that another one beats.
   if (operands.size() <= kMaxPairs) {
     for (size_t i = 0; i < operands.size(); i++) {
@@ -330,13 +458,19 @@ LinearForm Simplifier::min_max(bool is_min, std::vector<LinearForm> operands, Ty
       if (const int64_t *a = as_const_int(m->b)) {
         int64_t c = operands[0].constant;
         LinearForm x = form_of(m->a);
+        const bool moves = c == 0 || (may_shift(x) && fits(t, wrap_add(*a, c)));
+        if (!moves) return finish_min_max(is_min, std::move(operands), t);
         x.constant = wrap_add(x.constant, c);
         return min_max(false, {min_max(true, {x, operands[1]}, t), {{}, wrap_add(*a, c)}}, t);
       }
     }
   }
 
-  // Common terms, the largest constant, and a common factor come out.
+  return finish_min_max(is_min, std::move(operands), t);
+}
+
+// Common terms, a constant, and a common factor come out.
+LinearForm Simplifier::finish_min_max(bool is_min, std::vector<LinearForm> operands, Type t) {
   LinearForm out;
   for (auto &term : operands[0].terms) {
     bool common = std::all_of(operands.begin() + 1, operands.end(), [&](const LinearForm &f) {
@@ -346,23 +480,31 @@ LinearForm Simplifier::min_max(bool is_min, std::vector<LinearForm> operands, Ty
     });
     if (common) out.terms.push_back(term);
   }
-  bool have_constant = false;
-  const LinearForm common_terms = out;
-  for (LinearForm &f : operands) {
-    if (!common_terms.terms.empty()) f = combine(f, 1, common_terms, -1);
-    if (f.terms.empty()) continue;
-    out.constant = have_constant ? std::max(out.constant, f.constant) : f.constant;
-    have_constant = true;
+  bool shift = true;
+  std::vector<LinearForm> rest;
+  for (const LinearForm &f : operands) {
+    shift = shift && may_shift(f);
+    rest.push_back(out.terms.empty() ? f : combine(f, 1, out, -1));
   }
+  out.constant = constant_to_pull(rest, shift, t);
+  for (LinearForm &f : rest) f.constant = wrap_sub(f.constant, out.constant);
+  // Of a sum of data, a part may be larger than the whole.
+  bool pull = true;
+  for (size_t i = 0; i < rest.size() && !shift; i++) {
+    bool within = rest[i].terms.empty() ||
+                  (is_single(rest[i], 1) && (rest[i].constant == 0 || is_single(operands[i], 1)));
+    pull = pull && within;
+  }
+  if (pull)
+    operands = std::move(rest);
+  else
+    out = {};
   int64_t g = 0;
-  for (LinearForm &f : operands) {
-    f.constant = wrap_sub(f.constant, out.constant);
-    g = gcd(gcd(g, content(f)), f.constant);
-  }
+  for (const LinearForm &f : operands) g = gcd(gcd(g, content(f)), f.constant);
   if (g > 1) {
     for (LinearForm &f : operands) f = divide_exactly(f, g);
   }
-  std::stable_sort(operands.begin(), operands.end(), before);
+  std::stable_sort(operands.begin(), operands.end(), operand_before);
   Expr e;
   for (LinearForm &f : operands) {
     Expr x = build(std::move(f), t);

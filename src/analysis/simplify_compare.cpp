@@ -1,6 +1,8 @@
 // Conditions. Comparisons of indices become `form <= 0`, `form == 0` or `form != 0`, are decided where the prover can,
 // and are written with positive terms on the left, negative ones on the right and only LT and LE. In `a && b`, b is
 // simplified knowing a (and the other way round); in `a || b`, knowing that a is false.
+#include <cstdlib>
+
 #include "simplifier.h"
 
 #include "../ir/eval.h"
@@ -64,12 +66,12 @@ const bool *Simplifier::known(const Expr &condition) const {
   return it == bools_.end() ? nullptr : &it->second;
 }
 
-Expr Simplifier::at_most_zero(LinearForm f, Type t, bool split) {
+Expr Simplifier::at_most_zero(LinearForm f, Type t, bool split, const Expr &written) {
   const int lanes = t.lanes();
   if (f.terms.empty()) return make_bool(f.constant <= 0, lanes);
   if (t.is_vector()) {
     LinearForm s;
-    if (scalar_form(f, &s))
+    if ((!written.defined() || may_shift(f)) && scalar_form(f, &s))
       return make_broadcast(intern(at_most_zero(std::move(s), t.element_of(), split)), lanes);
   }
   int64_t g = content(f);
@@ -91,6 +93,16 @@ Expr Simplifier::at_most_zero(LinearForm f, Type t, bool split) {
   LinearForm above = f;
   above.constant = wrap_sub(above.constant, 1);
   if (not_negative(above, kCompareSteps)) return make_bool(false, lanes);
+  if (f.terms.size() == 1 && std::abs(f.terms[0].second) == 1) {
+    // The type's limits: x <= -c, or x >= c.
+    const bool below = f.terms[0].second == 1;
+    const int64_t low = t.element_of().min_int(),
+                  high = static_cast<int64_t>(t.element_of().max_uint());
+    const int64_t limit = below ? wrap_sub(0, f.constant) : f.constant;
+    if (below ? limit >= high : limit <= low) return make_bool(true, lanes);
+    if (below ? limit < low : limit > high) return make_bool(false, lanes);
+  }
+  if (written.defined() && !may_shift(f)) return written;
 
   if (f.terms.size() == 1) {
     const auto &[e, c] = f.terms[0];
@@ -100,6 +112,7 @@ Expr Simplifier::at_most_zero(LinearForm f, Type t, bool split) {
     if (k && *k > 1 && !mul_overflows(f.constant, *k, &bound) && std::abs(bound) < INT32_MAX / 2) {
       // a / k <= -c: a <= -c*k + k - 1; and a / k >= c: a >= c*k.
       LinearForm a = form_of(d->a);
+      if (a.terms.size() > 1 && !may_shift(a)) return plain_comparison(f, t);
       if (c == 1) {
         a.constant = wrap_add(a.constant, bound - (*k - 1));
         return at_most_zero(std::move(a), t, split);
@@ -120,12 +133,17 @@ Expr Simplifier::at_most_zero(LinearForm f, Type t, bool split) {
     rest.terms.erase(rest.terms.begin() + static_cast<long>(i));
     LinearForm side[2] = {combine(rest, 1, form_of(mn ? mn->a : mx->a), c),
                           combine(rest, 1, form_of(mn ? mn->b : mx->b), c)};
+    if (!may_shift(side[0]) || !may_shift(side[1])) continue;
     for (int s = 0; s < 2; s++) {
       Expr one = at_most_zero(side[s], t, false);
       if (is_const_one(one) == both && is_const(one)) return at_most_zero(side[1 - s], t, true);
       if (is_const(one)) return one;
     }
   }
+  return plain_comparison(f, t);
+}
+
+Expr Simplifier::plain_comparison(const LinearForm &f, Type t) {
   LinearForm positive, negative;
   split_signs(f, &positive, &negative);
   if (f.constant > 0 && !negative.terms.empty()) {
@@ -205,7 +223,10 @@ Expr Simplifier::visit_compare(const Expr &e) {
       return negate_equal ? negated(intern(r)) : r;
     }
     if (strict) f.constant = wrap_add(f.constant, 1);
-    return at_most_zero(std::move(f), t);
+    // One term against a constant cannot overflow.
+    Expr written;
+    if (f.terms.size() > 1) written = strict ? make_lt(sa, sb) : make_le(sa, sb);
+    return at_most_zero(std::move(f), t, true, written);
   }
   a = mutate(a);
   b = mutate(b);

@@ -34,10 +34,10 @@ bool operands_of(const Expr &e, Expr *a, Expr *b) {
     *b = e.as<K>()->b; \
     return true;
     CALO_BINARY(Add)
-    CALO_BINARY(Sub) CALO_BINARY(Mul) CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min)
-        CALO_BINARY(Max)
+    CALO_BINARY(Sub)
+    CALO_BINARY(Mul) CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min) CALO_BINARY(Max)
 #undef CALO_BINARY
-            default : return false;
+        default : return false;
   }
 }
 
@@ -218,6 +218,7 @@ void Simplifier::learn_let(Assume &assume, Name n, const Expr &value) {
   assume.range(n, memo_->ranges.of(value));
   assume.residue(n, memo_->residues.of(value));
   if (!is_index(value.type())) return;
+  if (is_data(value)) assume.data(n);
   // n - value is zero; big sums are rarely of use in a proof.
   const LinearForm &f = form_of(value);
   if (f.terms.empty() || f.terms.size() > 6) return;

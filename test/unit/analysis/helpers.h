@@ -53,13 +53,16 @@ using Env = std::map<std::string, int64_t>;
 /// Lanes of an integer or boolean expression, computed in 64 bits: no wrapping, as the analyses assume of indices.
 std::vector<int64_t> lanes_of(const Expr &e, Env env);
 inline int64_t value_of(const Expr &e, const Env &env) { return lanes_of(e, env)[0]; }
+/// Whether an Int(32) operation inside `e` leaves its type.
+bool overflows(const Expr &e, const Env &env);
 /// Compact text for failure messages.
 std::string text(const Expr &e);
 
 /// Random index expressions over x, y, z.
 class Generator {
 public:
-  explicit Generator(uint32_t seed) : rng_(seed) {}
+  /// data: the leaves are scalar parameters, which may have any value, instead of indices.
+  explicit Generator(uint32_t seed, bool data = false) : rng_(seed), data_(data) {}
   Expr index(int depth, int lanes = 1);
   Expr condition(int depth, int lanes = 1);
   int pick(int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(rng_); }
@@ -69,6 +72,7 @@ public:
 
 private:
   std::mt19937 rng_;
+  bool data_;
 };
 
 }  // namespace analysis_test

@@ -35,8 +35,9 @@ std::vector<int64_t> lanes_of(const Expr &e, Env env) {
 #define OP(K, expr) \
   case NodeKind::K: \
     return binary(e.as<K>()->a, e.as<K>()->b, [](int64_t a, int64_t b) -> int64_t { return expr; });
-    OP(Add, a + b)
-    OP(Sub, a - b) OP(Mul, a * b) OP(Div, div(a, b)) OP(Mod, mod(a, b)) OP(Min, a < b ? a : b)
+      OP(Add, a + b)
+    OP(Sub, a - b)
+    OP(Mul, a * b) OP(Div, div(a, b)) OP(Mod, mod(a, b)) OP(Min, a < b ? a : b)
         OP(Max, a > b ? a : b) OP(EQ, a == b) OP(NE, a != b) OP(LT, a < b) OP(LE, a <= b)
             OP(GT, a > b) OP(GE, a >= b) OP(And, a && b) OP(Or, a || b)
 #undef OP
@@ -84,6 +85,16 @@ std::vector<int64_t> lanes_of(const Expr &e, Env env) {
   }
 }
 
+bool overflows(const Expr &e, const Env &env) {
+  bool found = false;
+  for_each_expr(e, [&](const Expr &x) {
+    if (x.type() != Int(32) || found) return;
+    int64_t v = value_of(x, env);
+    found = v < INT32_MIN || v > INT32_MAX;
+  });
+  return found;
+}
+
 std::string text(const Expr &e) {
   auto binary = [&](const Expr &a, const char *op, const Expr &b) {
     return "(" + text(a) + op + text(b) + ")";
@@ -99,9 +110,10 @@ std::string text(const Expr &e) {
     case NodeKind::Variable: return e.as<Variable>()->name.str();
 #define OP(K, t) \
   case NodeKind::K: return binary(e.as<K>()->a, t, e.as<K>()->b);
-    OP(Add, " + ")
-    OP(Sub, " - ") OP(Mul, "*") OP(Div, "/") OP(Mod, " % ") OP(EQ, " == ") OP(NE, " != ")
-        OP(LT, " < ") OP(LE, " <= ") OP(GT, " > ") OP(GE, " >= ") OP(And, " && ") OP(Or, " || ")
+      OP(Add, " + ")
+    OP(Sub, " - ")
+    OP(Mul, "*") OP(Div, "/") OP(Mod, " % ") OP(EQ, " == ") OP(NE, " != ") OP(LT, " < ")
+        OP(LE, " <= ") OP(GT, " > ") OP(GE, " >= ") OP(And, " && ") OP(Or, " || ")
 #undef OP
             case NodeKind::Min:
       return call("min", e.as<Min>()->a, e.as<Min>()->b);
@@ -133,7 +145,11 @@ Expr Generator::index(int depth, int lanes) {
   if (depth <= 0 || pick(0, 9) == 0) {
     if (lanes > 1 && pick(0, 1)) return make_ramp(index(0), num(pick(-2, 3)), lanes);
     static const char *kNames[] = {"x", "y", "z"};
-    Expr leaf = pick(0, 3) == 0 ? num(pick(-9, 9)) : var(kNames[pick(0, 2)]);
+    static const calotype::Ref<const Parameter> kParam(new Parameter);
+    const char *name = kNames[pick(0, 2)];
+    Expr leaf = pick(0, 3) == 0 ? num(pick(-9, 9))
+                : data_         ? make_var(name, Int(32), kParam)
+                                : var(name);
     return lanes > 1 ? make_broadcast(leaf, lanes) : leaf;
   }
   auto sub = [&] { return index(depth - 1, lanes); };
@@ -151,7 +167,7 @@ Expr Generator::index(int depth, int lanes) {
     case 9: return make_max(sub(), constant(-8, 8));
     case 10: return make_select(condition(depth - 1, lanes), sub(), sub());
     default: {
-      if (lanes > 1) return make_add(sub(), constant(-5, 5));
+      if (lanes > 1 || data_) return make_add(sub(), constant(-5, 5));
       std::string name = "t" + std::to_string(pick(0, 1));
       Expr body = make_add(sub(), make_mul(var(name.c_str()), num(pick(-2, 3))));
       return make_let(name, sub(), body);

@@ -7,6 +7,7 @@
 
 #include "helpers.h"
 #include "ir/equal.h"
+#include "ir/eval.h"
 
 using namespace analysis_test;
 namespace an = calotype::analysis;
@@ -102,6 +103,30 @@ TEST_CASE("simplify: lets, selects, casts, vectors") {
   CHECK(simple(ramp(ramp(x, 1, 4), broadcast(4, 4), 2)) == "ramp(x, 1)x8");
 }
 
+TEST_CASE("simplify: data may be as large as its type") {
+  // The program's own values: nothing may overflow that did not as written.
+  E f = ir::make_func_call(Int(32), "f", {}), g = ir::make_func_call(Int(32), "g", {});
+  CHECK(simple(max(f, g + 3)) == "max(f(), (g() + 3))");
+  CHECK(simple(max(f + 3, g + 3)) == "(max(f(), g()) + 3)");
+  CHECK(simple(max(f + 3, g + 5)) == "(max(f(), (g() + 2)) + 3)");
+  CHECK(simple(max(f - 3, g + 5)) == "max((f() - 3), (g() + 5))");
+  CHECK(simple(f - 3 < g) == "((f() - 3) < g())");
+  CHECK(simple(f - 3 < f + g) == simple(g > -3));
+  CHECK(simple(f + 3 < 10) == "(f() <= 6)");
+  CHECK(simple((f - 1) / 8) == "((f() - 1)/8)");
+  CHECK(simple((f - 9) / 8) == "(((f() - 1)/8) - 1)");
+  CHECK(simple((f - 5) % 3) == "((f() - 2) % 3)");
+  CHECK(simple((f - 5) % 4) == "((f() + 3) % 4)");
+  CHECK(simple(min(x - 5, INT32_MAX)) == "(x - 5)");
+  CHECK(simple(max(x, INT32_MIN)) == "x");
+  CHECK(simple(x <= INT32_MAX) == "true");
+  CHECK(simple(min(min(f, g) + 3, x)) == "min(x, (min(f(), g()) + 3))");
+  CHECK(simple(ir::make_let("t", f * f, max(g, E(var("t")) + 3))) ==
+        "(let t = (f()*f()) in max((t + 3), g()))");
+  E small = ir::make_cast(Int(32), ir::make_func_call(UInt(8), "f", {}));
+  CHECK(simple(min(small + 3, x)) == "(min(i32(f()), (x - 3)) + 3)");
+}
+
 TEST_CASE("can_prove: differences, min and max, facts") {
   CHECK(an::can_prove(min(x, y) <= x));
   CHECK(an::can_prove(x <= max(x, y) + 1));
@@ -167,6 +192,31 @@ TEST_CASE("simplify preserves values under facts, and keeps what is simple") {
       }
     }
   }
+}
+
+TEST_CASE("simplify overflows nowhere where the program did not") {
+  Generator g(6, true);
+  int compared = 0;
+  for (int i = 0; i < 20000; i++) {
+    Expr e = i % 2 ? g.index(3) : g.condition(2);
+    Expr s = an::simplify(e);
+    for (int k = 0; k < 8; k++) {
+      Env env = g.env(-9, 9);
+      const char *name = k % 3 == 0 ? "x" : k % 3 == 1 ? "y" : "z";
+      env[name] = k % 2 ? INT32_MAX - g.pick(0, 12) : INT32_MIN + int64_t(g.pick(0, 12));
+      if (overflows(e, env)) continue;
+      compared++;
+      ir::EvalContext cx;
+      for (auto &[n, v] : env) cx.vars[n] = ir::Value::of_int(Int(32), v);
+      auto now = ir::evaluate(s, cx);
+      REQUIRE(now);
+      if (now->as_int() != value_of(e, env)) {
+        INFO(text(e), "\n-> ", text(s), "\nx=", env["x"], " y=", env["y"], " z=", env["z"]);
+        REQUIRE(now->as_int() == value_of(e, env));
+      }
+    }
+  }
+  MESSAGE(compared, " values compared");
 }
 
 TEST_CASE("simplify takes time in proportion") {
