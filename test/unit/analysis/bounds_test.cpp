@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+
 #include "analysis/linear.h"
 #include "analysis/simplify.h"
 #include "helpers.h"
@@ -122,6 +124,32 @@ TEST_CASE("regions: loops, lets, conditions") {
   scope.push("x", {x, x + 7, {}});
   auto boxes = an::regions_read(call("f", {x * 2}), scope);
   CHECK(text(boxes["f"][0]) == "(x*2) .. ((x*2) + 14)");
+}
+
+TEST_CASE("regions take time in proportion") {
+  auto start = std::chrono::steady_clock::now();
+  // A 15 x 15 stencil at the bottom of split loops.
+  E u = E(var("xo")) * 32 + var("xi"), v = E(var("yo")) * 16 + var("yi"), sum = 0;
+  for (int i = -7; i <= 7; i++) {
+    for (int j = -7; j <= 7; j++)
+      sum = sum + call("f", {clamp(u + i, 0, w - 1), clamp(v + j, 0, z - 1)});
+  }
+  ir::Stmt s = loop("xi", 0, 32, store("g", {u, v}, sum));
+  s = loop("yo", 0, (z + 15) / 16, loop("xo", 0, (w + 31) / 32, loop("yi", 0, 16, s)));
+  auto boxes = an::regions_touched(s, {});
+  CHECK(boxes["f"][0].bounded());
+  CHECK(boxes["g"].size() == 2);
+  // Each let uses the one before twice.
+  ir::Stmt lets = store("g", {var("t60")});
+  for (int i = 60; i > 0; i--) {
+    std::string name = "t" + std::to_string(i), before = i > 1 ? "t" + std::to_string(i - 1) : "x";
+    E t = var(before.c_str());
+    lets = ir::make_let_stmt(name, min(t + 1, max(t * 2, y)), lets);
+  }
+  CHECK(an::regions_touched(loop("x", 0, w, lets), {})["g"][0].bounded());
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  MESSAGE("regions: ", seconds, " s");
+  CHECK(seconds < 10);
 }
 
 TEST_CASE("bounds are sound") {
