@@ -105,12 +105,14 @@ Reduced reduce32(MathBuilder &b, const Num &x) {
                             ((m64 * cast(wide, w[2])) >> 32));
   const Num quadrant =
       cast(Int(32, t.lanes()), (product + Num(make_uint(wide, uint64_t(1) << 61))) >> 62);
-  // The signed fraction in units of 2^-64, as two floats: 24 bits, and the 32 after them.
-  const Num high = b.let(make_reinterpret(Int(32, t.lanes()), cast(u, product >> 30).e));
-  const Num low = cast(u, product << 2);
-  const Num f_high = b.let(cast(t, high & number(high.type(), -256)) * 0x1p-32);
-  const Num rest =
-      cast(Int(32, t.lanes()), ((make_reinterpret(u, high.e) & number(u, 255)) << 23) | (low >> 9));
+  // The signed fraction in units of 2^-64, as two floats: 24 bits cut off towards zero (so that the two
+  // never cancel), and the 31 after them.
+  const Type integer = Int(32, t.lanes());
+  const Num high = b.let(make_reinterpret(integer, cast(u, product >> 30).e));
+  const Num low = make_reinterpret(integer, (cast(u, product << 2) >> 9).e);
+  const Num cut = b.let((high + ((high >> 31) & number(integer, 255))) & number(integer, -256));
+  const Num f_high = b.let(cast(t, cut) * 0x1p-32);
+  const Num rest = ((high - cut) << 23) + low;
   const Num f_low = cast(t, rest) * 0x1p-55;
   const Split c = half_pi(x);
   const Num r = fma(f_high, c.high, fma(f_high, c.low, f_low * c.high));
