@@ -14,6 +14,7 @@ namespace Halide {
 
 using namespace calotype;
 
+using Parameter = calotype::ir::Parameter;
 namespace Internal {
 using calotype::ir::Parameter;
 using Dimension = calotype::lang::Dimension;

@@ -44,8 +44,6 @@ RealizationArg::RealizationArg(const std::vector<Buffer<void, -1>> &bs) : held(b
   for (const auto &b : held) raw.push_back(b.raw_buffer());
 }
 
-void Callable::refuse() const { lang::refuse_later("Callable", lang::recent_position()); }
-
 // ---- compiled code, kept while nothing changes --------------------------------------------------
 
 namespace driver {
@@ -491,8 +489,11 @@ std::vector<Argument> Pipeline::infer_arguments() const {
 
 JITHandlers &Pipeline::jit_handlers() { return cache().handlers; }
 
-void Pipeline::set_jit_externs(const std::vector<std::pair<std::string, int>> &) {
+void Pipeline::set_jit_externs(const std::vector<std::pair<std::string, JITExtern>> &) {
   lang::refuse_later("Pipeline::set_jit_externs", lang::recent_position());
+}
+void Pipeline::apply_autoscheduler(const Target &, const AutoschedulerParams &) {
+  lang::refuse_later("Pipeline::apply_autoscheduler", lang::recent_position());
 }
 void Pipeline::add_requirement(const Expr &, const std::string &) {
   lang::refuse_later("Pipeline::add_requirement", lang::recent_position());
@@ -538,6 +539,20 @@ void Pipeline::compile_to_object(const std::string &file, const std::vector<Argu
                                  const std::string &function, const Target &t) {
   const Target target = driver::jit_target(t);
   driver::write_file(file, codegen::compile_to_object(driver::lowered_for(with_args(args, function), target), target));
+}
+
+void Pipeline::compile_to(const OutputFiles &files, const std::vector<Argument> &args, const std::string &function,
+                          const Target &t) {
+  for (const auto &[kind, path] : files) {
+    switch (kind) {
+      case OutputFileType::assembly: compile_to_assembly(path, args, function, t); break;
+      case OutputFileType::llvm_assembly: compile_to_llvm_assembly(path, args, function, t); break;
+      case OutputFileType::object: compile_to_object(path, args, function, t); break;
+      case OutputFileType::stmt: compile_to_lowered_stmt(path, args, Text, t); break;
+      case OutputFileType::schedule: driver::write_file(path, schedule_text()); break;
+      default: lang::refuse_later("compile_to of this kind of file (" + path + ")", lang::recent_position());
+    }
+  }
 }
 
 // ---- Func: the same through a Pipeline of one output ---------------------------------------------
@@ -591,6 +606,26 @@ Module Func::compile_to_module(const std::vector<Argument> &, const std::string 
 Callable Func::compile_to_callable(const std::vector<Argument> &, const Target &) {
   lang::refuse_later("Func::compile_to_callable", lang::recent_position());
 }
-Func::operator ExternFuncArgument() const { lang::refuse_later("ExternFuncArgument", lang::recent_position()); }
+void Func::compile_to(const OutputFiles &files, const std::vector<Argument> &args, const std::string &function,
+                      const Target &t) {
+  pipeline().compile_to(files, args, function, t);
+}
+void Func::compile_to_file(const std::string &, const std::vector<Argument> &, const std::string &, const Target &) {
+  lang::refuse_later("Func::compile_to_file", lang::recent_position());
+}
+void Func::compile_to_static_library(const std::string &, const std::vector<Argument> &, const std::string &,
+                                     const Target &) {
+  lang::refuse_later("Func::compile_to_static_library", lang::recent_position());
+}
+void Func::compile_to_header(const std::string &, const std::vector<Argument> &, const std::string &, const Target &) {
+  lang::refuse_later("Func::compile_to_header", lang::recent_position());
+}
+void Func::compile_to_c(const std::string &, const std::vector<Argument> &, const std::string &, const Target &) {
+  lang::refuse_later("Func::compile_to_c", lang::recent_position());
+}
+void Func::compile_to_bitcode(const std::string &, const std::vector<Argument> &, const std::string &,
+                              const Target &) {
+  lang::refuse_later("Func::compile_to_bitcode", lang::recent_position());
+}
 
 }  // namespace calotype

@@ -11,6 +11,7 @@
 #include "../base/diagnostic.h"
 #include "../base/target.h"
 #include "../lang/func.h"
+#include "../lang/later.h"
 #include "../lang/param.h"
 
 namespace calotype {
@@ -89,26 +90,13 @@ struct JITUserContext {
   JITHandlers handlers;
 };
 
-/// Refused by L0901 when made use of.
-class CALO_EXPORT Module {
- public:
-  Module() = default;
+/// Kinds of files that compile_to writes; those not named in its documentation are refused by L0901.
+enum class OutputFileType {
+  assembly, bitcode, c_header, c_source, compiler_log, conceptual_stmt, conceptual_stmt_html, cpp_stub,
+  device_code, featurization, function_info_header, hlpipe, llvm_assembly, object, python_extension,
+  pytorch_wrapper, registration, schedule, static_library, stmt, stmt_html
 };
-class CALO_EXPORT Callable {
- public:
-  template <typename... Args>
-  int operator()(Args &&...) const {
-    refuse();
-  }
-
- private:
-  [[noreturn]] void refuse() const;
-};
-class CALO_EXPORT ExternFuncArgument {
- public:
-  template <typename T>
-  ExternFuncArgument(const T &) {}
-};
+using OutputFiles = std::vector<std::pair<OutputFileType, std::string>>;
 
 namespace driver {
 struct JitCache;
@@ -149,7 +137,8 @@ class CALO_EXPORT Pipeline {
 
   std::vector<Argument> infer_arguments() const;
   JITHandlers &jit_handlers();
-  void set_jit_externs(const std::vector<std::pair<std::string, int>> &externs);
+  void set_jit_externs(const std::vector<std::pair<std::string, JITExtern>> &externs);
+  void apply_autoscheduler(const Target &t, const AutoschedulerParams &params);
   void add_requirement(const Expr &condition, const std::string &message = {});
   /// The loops on standard error, as the schedule makes them.
   void print_loop_nest();
@@ -162,6 +151,14 @@ class CALO_EXPORT Pipeline {
                            const std::string &function = {}, const Target &t = Target());
   void compile_to_object(const std::string &file, const std::vector<Argument> &args,
                          const std::string &function = {}, const Target &t = Target());
+  /// Files of the kinds assembly, llvm_assembly, object, schedule and stmt.
+  void compile_to(const OutputFiles &files, const std::vector<Argument> &args, const std::string &function,
+                  const Target &t = Target());
+  template <typename Map, typename = typename Map::mapped_type>
+  void compile_to(const Map &files, const std::vector<Argument> &args, const std::string &function,
+                  const Target &t = Target()) {
+    compile_to(OutputFiles(files.begin(), files.end()), args, function, t);
+  }
 
  private:
   friend class Func;

@@ -130,8 +130,6 @@ struct Stage::Record {
   SrcLoc loc;
 };
 
-Stage::Stage(const Func &f) : Stage(f.function().get(), 0) {}
-
 void Stage::record(Record &&r) {
   if (!ignored_) append(body_, index_, r.kind, std::move(r.args), r.loc);
 }
@@ -503,8 +501,10 @@ Func &Func::ring_buffer(const Expr &extent, SrcLoc at) {
   append(body_, 0, DirectiveKind::ring_buffer, {number(extent, at)}, at);
   return *this;
 }
-Func &Func::memoize(const Expr &key, SrcLoc at) {
-  append(body_, 0, DirectiveKind::memoize, key.defined() ? std::vector<Arg>{Arg::value(key, at)} : std::vector<Arg>(), at);
+Func &Func::memoize(const EvictionKey &key, SrcLoc at) {
+  std::vector<Arg> args;
+  if (key.key.defined()) args.push_back(Arg::value(key.key, at));
+  append(body_, 0, DirectiveKind::memoize, std::move(args), at);
   return *this;
 }
 Func &Func::trace_loads(SrcLoc at) {

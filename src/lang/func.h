@@ -39,6 +39,14 @@ struct JITUserContext;
 struct JITHandlers;
 struct RealizationArg;
 enum StmtOutputFormat { Text, HTML };
+enum class OutputFileType;
+enum class NameMangling { Default, C, CPlusPlus };
+
+/// What a memoized Func is remembered by.
+struct EvictionKey {
+  Expr key;
+  explicit EvictionKey(const Expr &e = Expr()) : key(e) {}
+};
 
 namespace lang {
 
@@ -145,7 +153,6 @@ struct ReductionSplit {
 /// One definition of a Func: the pure one or update(i). What the directives do: directives.def.
 class CALO_EXPORT Stage {
  public:
-  Stage(const Func &f);
   Stage(Ref<RefCounted> body, int index, bool ignored = false)
       : body_(std::move(body)), index_(index), ignored_(ignored) {}
   std::string name() const;
@@ -465,7 +472,7 @@ class CALO_EXPORT Func {
   Func &store_in(MemoryType m, SrcLoc at = SrcLoc::here());
   Func &async(SrcLoc at = SrcLoc::here());
   Func &ring_buffer(const Expr &extent, SrcLoc at = SrcLoc::here());
-  Func &memoize(const Expr &key = Expr(), SrcLoc at = SrcLoc::here());
+  Func &memoize(const EvictionKey &key = EvictionKey(), SrcLoc at = SrcLoc::here());
   Func &trace_loads(SrcLoc at = SrcLoc::here());
   Func &trace_stores(SrcLoc at = SrcLoc::here());
   Func &trace_realizations(SrcLoc at = SrcLoc::here());
@@ -484,21 +491,23 @@ class CALO_EXPORT Func {
   Func clone_in(const std::vector<Func> &consumers, SrcLoc at = SrcLoc::here());
   Func copy_to_device(DeviceAPI api = DeviceAPI::Default_GPU, SrcLoc at = SrcLoc::here());
   Func copy_to_host(SrcLoc at = SrcLoc::here());
-  template <typename... Args>
-  void define_extern(const char *function, const Args &...) {
-    refuse("define_extern", function);
-  }
-  template <typename... Args>
-  void define_extern(const std::string &function, const Args &...) {
-    refuse("define_extern", function);
-  }
+  void define_extern(const std::string &function, const std::vector<ExternFuncArgument> &args, Type t,
+                     int dimensions, NameMangling m = NameMangling::Default, DeviceAPI api = DeviceAPI::Host);
+  void define_extern(const std::string &function, const std::vector<ExternFuncArgument> &args, Type t,
+                     const std::vector<Var> &vars, NameMangling m = NameMangling::Default,
+                     DeviceAPI api = DeviceAPI::Host);
+  void define_extern(const std::string &function, const std::vector<ExternFuncArgument> &args,
+                     const std::vector<Type> &types, int dimensions, NameMangling m = NameMangling::Default,
+                     DeviceAPI api = DeviceAPI::Host);
+  void define_extern(const std::string &function, const std::vector<ExternFuncArgument> &args,
+                     const std::vector<Type> &types, const std::vector<Var> &vars,
+                     NameMangling m = NameMangling::Default, DeviceAPI api = DeviceAPI::Host);
   template <typename P>
   void add_custom_lowering_pass(P *pass) {
     delete pass;
     refuse("add_custom_lowering_pass", std::string());
   }
   void debug_to_file(const std::string &filename, SrcLoc at = SrcLoc::here());
-  operator ExternFuncArgument() const;
 
   // ---- running and compiling: driver/pipeline.cpp ------------------------------------------------
   /// Computes the region [0, sizes) into new buffers. Compiles once for as long as nothing changes.
@@ -526,6 +535,23 @@ class CALO_EXPORT Func {
   Module compile_to_module(const std::vector<Argument> &args, const std::string &function = {},
                            const Target &t = Target());
   Callable compile_to_callable(const std::vector<Argument> &args, const Target &t = Target());
+  void compile_to(const std::vector<std::pair<OutputFileType, std::string>> &files,
+                  const std::vector<Argument> &args, const std::string &function, const Target &t = Target());
+  template <typename Map, typename = typename Map::mapped_type>
+  void compile_to(const Map &files, const std::vector<Argument> &args, const std::string &function,
+                  const Target &t = Target()) {
+    compile_to(std::vector<std::pair<OutputFileType, std::string>>(files.begin(), files.end()), args, function, t);
+  }
+  void compile_to_file(const std::string &prefix, const std::vector<Argument> &args,
+                       const std::string &function = {}, const Target &t = Target());
+  void compile_to_static_library(const std::string &prefix, const std::vector<Argument> &args,
+                                 const std::string &function = {}, const Target &t = Target());
+  void compile_to_header(const std::string &file, const std::vector<Argument> &args,
+                         const std::string &function = {}, const Target &t = Target());
+  void compile_to_c(const std::string &file, const std::vector<Argument> &args, const std::string &function = {},
+                    const Target &t = Target());
+  void compile_to_bitcode(const std::string &file, const std::vector<Argument> &args,
+                          const std::string &function = {}, const Target &t = Target());
   Pipeline pipeline() const;
 
  private:
