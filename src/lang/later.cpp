@@ -15,10 +15,13 @@ const std::vector<std::string> &Module::functions() const { refuse("Module::func
 
 Derivative propagate_adjoints(const Func &) { refuse("propagate_adjoints"); }
 Derivative propagate_adjoints(const Func &, const Func &) { refuse("propagate_adjoints"); }
-Derivative propagate_adjoints(const Func &, const Buffer<float, -1> &) { refuse("propagate_adjoints"); }
+Derivative propagate_adjoints(const Func &, const Buffer<float, -1> &) {
+  refuse("propagate_adjoints");
+}
 
 Expr user_context_value() { refuse("user_context_value"); }
-const halide_device_interface_t *get_device_interface_for_device_api(DeviceAPI, const Target &, const char *) {
+const halide_device_interface_t *get_device_interface_for_device_api(DeviceAPI, const Target &,
+                                                                     const char *) {
   refuse("get_device_interface_for_device_api");
 }
 
