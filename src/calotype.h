@@ -9,6 +9,7 @@
 #include "lang/expr.h"
 #include "lang/float16.h"
 #include "lang/func.h"
+#include "lang/later.h"
 #include "lang/param.h"
 #include "lang/prelude.h"
 #include "lang/rdom.h"

@@ -14,6 +14,7 @@ namespace Halide {
 
 using namespace calotype;
 
+using Parameter = calotype::ir::Parameter;
 namespace Internal {
 using calotype::ir::Parameter;
 using Dimension = calotype::lang::Dimension;
@@ -26,10 +27,9 @@ using Dimension = calotype::lang::Dimension;
 #define HALIDE_EXPORT_SYMBOL CALO_EXPORT
 
 /// Extern C functions as Exprs: refused by L0901 when called.
-#define CALO_EXTERN(name) \
-  template <typename... Args> \
-  ::calotype::Expr name(const Args &...) { \
-    ::calotype::lang::refuse_extern(#name); \
+#define CALO_EXTERN(name)                                             \
+  template <typename... Args>::calotype::Expr name(const Args &...) { \
+    ::calotype::lang::refuse_extern(#name);                           \
   }
 #define HalideExtern_1(rt, name, t1) CALO_EXTERN(name)
 #define HalideExtern_2(rt, name, t1, t2) CALO_EXTERN(name)

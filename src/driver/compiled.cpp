@@ -35,7 +35,8 @@ void raise_runtime_error(const void *cx, int code) {
   raise(std::move(d));
 }
 
-Compiled::Compiled(const ir::Program &p, const schedule::Schedule &s, const Target &t) : target_(t) {
+Compiled::Compiled(const ir::Program &p, const schedule::Schedule &s, const Target &t)
+    : target_(t) {
   run_on_large_stack([&] {
     const schedule::ScheduleState state =
         schedule::apply(p, schedule::resolve(p, s), t, s.origin.empty());

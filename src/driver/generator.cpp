@@ -21,7 +21,8 @@ thread_local GeneratorBase *under_construction = nullptr;
 GeneratorBase &current(const std::string &member) {
   if (!under_construction) {
     raise(Diagnostic("L0501", lang::recent_position(), member + " is made outside of a Generator")
-              .because("inputs, outputs and GeneratorParams are members of a class derived from Generator"));
+              .because("inputs, outputs and GeneratorParams are members of a class derived from "
+                       "Generator"));
   }
   return *under_construction;
 }
@@ -29,7 +30,9 @@ GeneratorBase &current(const std::string &member) {
 
 // ---- parameters ---------------------------------------------------------------------------------
 
-ParamBase::ParamBase(const std::string &name) : name_(name) { current(name).params_.push_back(this); }
+ParamBase::ParamBase(const std::string &name) : name_(name) {
+  current(name).params_.push_back(this);
+}
 ParamBase::~ParamBase() = default;
 
 void ParamBase::bad_value(const std::string &text, const std::string &expected) const {
@@ -93,7 +96,8 @@ Port::Port(const std::string &name, Kind kind, bool is_output, Type type, int di
   if (type.bits()) types_.push_back(type);
   GeneratorBase &g = current(name);
   for (const auto *list : {&g.inputs_, &g.outputs_}) {
-    for (const Port *p : *list) need(p->name() != name, name + " is declared twice", "ports are told apart by name");
+    for (const Port *p : *list)
+      need(p->name() != name, name + " is declared twice", "ports are told apart by name");
   }
   (is_output ? g.outputs_ : g.inputs_).push_back(this);
 }
@@ -104,7 +108,8 @@ void Port::need(bool ok, const std::string &what, const std::string &why) const 
 }
 
 const std::vector<Type> &Port::types() const {
-  need(has_types(), "the type of " + name_ + " is not known", "neither the Generator nor " + name_ + ".type=... gave it");
+  need(has_types(), "the type of " + name_ + " is not known",
+       "neither the Generator nor " + name_ + ".type=... gave it");
   return types_;
 }
 Type Port::type() const {
@@ -112,7 +117,8 @@ Type Port::type() const {
   return types_[0];
 }
 int Port::dims() const {
-  need(has_dims(), "the rank of " + name_ + " is not known", "neither the Generator nor " + name_ + ".dim=... gave it");
+  need(has_dims(), "the rank of " + name_ + " is not known",
+       "neither the Generator nor " + name_ + ".dim=... gave it");
   return dims_;
 }
 
@@ -128,7 +134,8 @@ void InputImage::open() {
 
 const ImageParam &InputImage::image() const {
   if (!image_.defined() && has_types() && has_dims()) const_cast<InputImage *>(this)->open();
-  need(image_.defined(), "the input " + name_ + " is used too early", "its type and rank are still open");
+  need(image_.defined(), "the input " + name_ + " is used too early",
+       "its type and rank are still open");
   return image_;
 }
 
@@ -169,7 +176,8 @@ void InputScalar::set_estimate(const Expr &e) { param_->estimate = cast(type(), 
 
 OutputFunc::OutputFunc(const std::string &name, Kind kind, Type type, int dimensions, SrcLoc at)
     : Port(name, kind, true, type, dimensions, at), Func(name, at) {}
-OutputFunc::OutputFunc(const std::string &name, Kind kind, const std::vector<Type> &types, int dimensions, SrcLoc at)
+OutputFunc::OutputFunc(const std::string &name, Kind kind, const std::vector<Type> &types,
+                       int dimensions, SrcLoc at)
     : OutputFunc(name, kind, Type(), dimensions, at) {
   types_ = types;
 }
@@ -189,7 +197,8 @@ OutputFunc &OutputFunc::operator=(const Func &f) {
               .because("the first definition", function()->loc));
   }
   if (!f.defined()) {
-    raise(Diagnostic("L0201", loc_, "the output " + Port::name() + " is given a Func without a definition")
+    raise(Diagnostic("L0201", loc_,
+                     "the output " + Port::name() + " is given a Func without a definition")
               .because("the Func", f.function()->loc));
   }
   const std::string name = Port::name();
@@ -234,8 +243,9 @@ Registry &registry() {
 GeneratorRegistration::GeneratorRegistration(const char *name, GeneratorFactory factory, SrcLoc at)
     : GeneratorRegistration(name, factory, {}, at) {}
 
-GeneratorRegistration::GeneratorRegistration(const char *name, GeneratorFactory factory,
-                                             std::vector<std::pair<std::string, std::string>> preset, SrcLoc at)
+GeneratorRegistration::GeneratorRegistration(
+    const char *name, GeneratorFactory factory,
+    std::vector<std::pair<std::string, std::string>> preset, SrcLoc at)
     : key_(this) {
   std::lock_guard<std::mutex> lock(registry().mutex);
   registry().entries.push_back({key_, name, factory, std::move(preset), at});
@@ -244,7 +254,8 @@ GeneratorRegistration::GeneratorRegistration(const char *name, GeneratorFactory 
 GeneratorRegistration::~GeneratorRegistration() {
   std::lock_guard<std::mutex> lock(registry().mutex);
   auto &all = registry().entries;
-  all.erase(std::remove_if(all.begin(), all.end(), [&](const Entry &e) { return e.key == key_; }), all.end());
+  all.erase(std::remove_if(all.begin(), all.end(), [&](const Entry &e) { return e.key == key_; }),
+            all.end());
 }
 
 std::vector<std::string> generator_names() {
@@ -254,7 +265,8 @@ std::vector<std::string> generator_names() {
   return names;
 }
 
-std::unique_ptr<GeneratorBase> create_generator(const std::string &name, const GeneratorContext &context) {
+std::unique_ptr<GeneratorBase> create_generator(const std::string &name,
+                                                const GeneratorContext &context) {
   Entry entry{};
   std::vector<std::string> names = generator_names();
   {
@@ -270,7 +282,8 @@ std::unique_ptr<GeneratorBase> create_generator(const std::string &name, const G
     if (near.empty()) {
       for (const std::string &n : names) near += (near.empty() ? "" : ", ") + n;
     }
-    d.help.push_back(near.empty() ? "none is registered: HALIDE_REGISTER_GENERATOR(Class, name)" : "there is " + near);
+    d.help.push_back(near.empty() ? "none is registered: HALIDE_REGISTER_GENERATOR(Class, name)"
+                                  : "there is " + near);
     raise(std::move(d));
   }
   std::unique_ptr<GeneratorBase> g = entry.factory(context);
@@ -302,7 +315,8 @@ void GeneratorBase::set_generator_param(const std::string &name, const std::stri
     for (driver::Port *p : *list) {
       if (name == p->name() + ".type") {
         const Type t = parse_type(value);
-        if (t.bits() == 0) raise(Diagnostic("L0502", {}, "\"" + value + "\" is no type, for " + name));
+        if (t.bits() == 0)
+          raise(Diagnostic("L0502", {}, "\"" + value + "\" is no type, for " + name));
         return p->set_type(t);
       }
       if (name == p->name() + ".dim") {
@@ -324,14 +338,16 @@ void GeneratorBase::set_generator_param(const std::string &name, const std::stri
   raise(std::move(d));
 }
 
-void GeneratorBase::set_generator_param_values(const std::vector<std::pair<std::string, std::string>> &values) {
+void GeneratorBase::set_generator_param_values(
+    const std::vector<std::pair<std::string, std::string>> &values) {
   for (const auto &[name, value] : values) set_generator_param(name, value);
 }
 
 void GeneratorBase::check_output(const driver::Port &p) const {
   for (const Func &f : p.funcs()) {
     if (!f.defined()) {
-      raise(Diagnostic("L0501", p.loc(), "generate() gave the output " + p.name() + " no definition"));
+      raise(Diagnostic("L0501", p.loc(),
+                       "generate() gave the output " + p.name() + " no definition"));
     }
     std::string declared, given;
     bool fits = !p.has_dims() || f.dimensions() == p.dims();
@@ -351,7 +367,8 @@ void GeneratorBase::check_output(const driver::Port &p) const {
 }
 
 Pipeline GeneratorBase::build_pipeline() {
-  if (built_) raise(Diagnostic("L0501", {}, "the generator " + registered_name_ + " is built twice"));
+  if (built_)
+    raise(Diagnostic("L0501", {}, "the generator " + registered_name_ + " is built twice"));
   built_ = true;
   driver::under_construction = this;  // configure() and generate() may make further ports
   call_configure();
@@ -360,7 +377,8 @@ Pipeline GeneratorBase::build_pipeline() {
   call_generate();
   call_schedule();
   driver::under_construction = nullptr;
-  if (outputs_.empty()) raise(Diagnostic("L0501", {}, "the generator " + registered_name_ + " has no output"));
+  if (outputs_.empty())
+    raise(Diagnostic("L0501", {}, "the generator " + registered_name_ + " has no output"));
   std::vector<Func> funcs;
   std::vector<Argument> args;
   for (const driver::Port *p : outputs_) {

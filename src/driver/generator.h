@@ -32,18 +32,15 @@ class GeneratorBase;
 
 /// What a Generator is made for.
 class CALO_EXPORT GeneratorContext {
- public:
+public:
   explicit GeneratorContext(const Target &t = get_host_target()) : target_(t) {}
   const Target &target() const { return target_; }
   const Target &get_target() const { return target_; }
   GeneratorContext with_target(const Target &t) const { return GeneratorContext(t); }
   /// A Generator with its parameters still to be set.
-  template <typename T>
-  std::unique_ptr<T> create() const {
-    return T::create(*this);
-  }
+  template <typename T> std::unique_ptr<T> create() const { return T::create(*this); }
 
- private:
+private:
   Target target_;
 };
 
@@ -51,7 +48,7 @@ namespace driver {
 
 /// A parameter of a Generator, set from text before generate() runs.
 class CALO_EXPORT ParamBase {
- public:
+public:
   explicit ParamBase(const std::string &name);
   ParamBase(const ParamBase &) = delete;
   virtual ~ParamBase();
@@ -61,10 +58,10 @@ class CALO_EXPORT ParamBase {
   virtual std::string to_string() const = 0;
   virtual std::vector<std::string> choices() const { return {}; }
 
- protected:
+protected:
   [[noreturn]] void bad_value(const std::string &text, const std::string &expected) const;
 
- private:
+private:
   std::string name_;
 };
 
@@ -82,7 +79,7 @@ CALO_EXPORT std::string print_value(double v);
 
 /// An input or output: name, types and rank, possibly still open.
 class CALO_EXPORT Port {
- public:
+public:
   enum class Kind { Scalar, Buffer, Function };
   /// A type without bits, and a rank of -1, are still open.
   Port(const std::string &name, Kind kind, bool is_output, Type type, int dimensions, SrcLoc at);
@@ -109,7 +106,7 @@ class CALO_EXPORT Port {
   virtual std::vector<Ref<ir::Parameter>> params() const { return {}; }
   virtual std::vector<Func> funcs() const { return {}; }
 
- protected:
+protected:
   void need(bool ok, const std::string &what, const std::string &why) const;
   std::string name_;
   Kind kind_;
@@ -120,11 +117,9 @@ class CALO_EXPORT Port {
 };
 
 /// A port of several elements, named name_0, name_1 ...
-template <typename Element>
-class PortArray {
- public:
-  template <typename... Args>
-  PortArray(size_t n, const std::string &name, const Args &...args) {
+template <typename Element> class PortArray {
+public:
+  template <typename... Args> PortArray(size_t n, const std::string &name, const Args &...args) {
     for (size_t i = 0; i < n; i++) {
       elements_.push_back(std::make_unique<Element>(name + "_" + std::to_string(i), args...));
     }
@@ -134,13 +129,13 @@ class PortArray {
   const Element &operator[](size_t i) const { return *elements_.at(i); }
   Element &at(size_t i) { return *elements_.at(i); }
 
- private:
+private:
   std::vector<std::unique_ptr<Element>> elements_;
 };
 
 /// Input of pixels: an ImageParam, or a Func read from one.
 class CALO_EXPORT InputImage : public Port {
- public:
+public:
   InputImage(const std::string &name, Kind kind, Type type, int dimensions, SrcLoc at);
   ~InputImage() override;
   void open() override;
@@ -150,12 +145,18 @@ class CALO_EXPORT InputImage : public Port {
   Expr operator()(const lang::Coordinate &first, const Args &...args) const {
     return image()(first, args...);
   }
-  Expr operator()(const std::vector<Expr> &coords, SrcLoc at = SrcLoc::here()) const { return image()(coords, at); }
-  Expr operator()(const std::vector<Var> &coords, SrcLoc at = SrcLoc::here()) const { return image()(coords, at); }
+  Expr operator()(const std::vector<Expr> &coords, SrcLoc at = SrcLoc::here()) const {
+    return image()(coords, at);
+  }
+  Expr operator()(const std::vector<Var> &coords, SrcLoc at = SrcLoc::here()) const {
+    return image()(coords, at);
+  }
   Expr operator()(SrcLoc at = SrcLoc::here()) const { return image()(at); }
   operator Func() const;
   operator const ImageParam &() const { return image(); }
-  BoundaryConditions::Source boundary_source() const { return BoundaryConditions::Source(image(), loc()); }
+  BoundaryConditions::Source boundary_source() const {
+    return BoundaryConditions::Source(image(), loc());
+  }
 
   bool defined() const { return image_.defined(); }
   int dimensions() const { return dims(); }
@@ -172,28 +173,29 @@ class CALO_EXPORT InputImage : public Port {
   InputImage &set_host_alignment(int bytes);
   Func in(SrcLoc at = SrcLoc::here()) const { return image().in(at); }
 
- private:
+private:
   ImageParam image_;
   mutable Func func_;  ///< made when first asked for
 };
 
 class CALO_EXPORT InputScalar : public Port {
- public:
+public:
   InputScalar(const std::string &name, Type t, SrcLoc at);
   ~InputScalar() override;
   std::vector<Ref<ir::Parameter>> params() const override;
   operator Expr() const { return lang::parameter_expr(param_); }
   void set_estimate(const Expr &e);
 
- protected:
+protected:
   Ref<ir::Parameter> param_;
 };
 
 /// An output is a Func; assigning a Func to it gives that Func the output's name.
 class CALO_EXPORT OutputFunc : public Port, public Func {
- public:
+public:
   OutputFunc(const std::string &name, Kind kind, Type type, int dimensions, SrcLoc at);
-  OutputFunc(const std::string &name, Kind kind, const std::vector<Type> &types, int dimensions, SrcLoc at);
+  OutputFunc(const std::string &name, Kind kind, const std::vector<Type> &types, int dimensions,
+             SrcLoc at);
   ~OutputFunc() override;
   void open() override;
   std::vector<Func> funcs() const override;
@@ -218,14 +220,14 @@ class CALO_EXPORT OutputFunc : public Port, public Func {
 // ---- parameters ---------------------------------------------------------------------------------
 
 /// A constant of the Generator, chosen on its command line or in a build file.
-template <typename T>
-class GeneratorParam : public driver::ParamBase {
- public:
+template <typename T> class GeneratorParam : public driver::ParamBase {
+public:
   GeneratorParam(const std::string &name, const T &value) : ParamBase(name), value_(value) {}
   GeneratorParam(const std::string &name, const T &value, const T &min, const T &max)
       : ParamBase(name), value_(value), min_(min), max_(max), bounded_(true) {}
   /// Enumerations: the names of the values.
-  GeneratorParam(const std::string &name, const T &value, std::initializer_list<std::pair<std::string, T>> names)
+  GeneratorParam(const std::string &name, const T &value,
+                 std::initializer_list<std::pair<std::string, T>> names)
       : ParamBase(name), value_(value), names_(names) {}
   template <typename Map, typename = typename Map::mapped_type>
   GeneratorParam(const std::string &name, const T &value, const Map &names)
@@ -253,13 +255,15 @@ class GeneratorParam : public driver::ParamBase {
         bad_value(text, "a value of its type");
       }
     } else {
-      using Wide = typename std::conditional<std::is_floating_point<T>::value, double,
-                                             typename std::conditional<std::is_signed<T>::value, long long,
-                                                                       unsigned long long>::type>::type;
+      using Wide =
+          typename std::conditional<std::is_floating_point<T>::value, double,
+                                    typename std::conditional<std::is_signed<T>::value, long long,
+                                                              unsigned long long>::type>::type;
       Wide w{};
       if (!driver::parse_value(text, &w)) bad_value(text, "a number");
       v = static_cast<T>(w);
-      if (!std::is_floating_point<T>::value && static_cast<Wide>(v) != w) bad_value(text, "a smaller number");
+      if (!std::is_floating_point<T>::value && static_cast<Wide>(v) != w)
+        bad_value(text, "a smaller number");
     }
     if (bounded_) check_range(text, v);
     value_ = v;
@@ -293,7 +297,7 @@ class GeneratorParam : public driver::ParamBase {
     return all;
   }
 
- private:
+private:
   void check_range(const std::string &text, const T &v) const {
     if constexpr (std::is_arithmetic<T>::value) {
       if (v < min_ || v > max_) {
@@ -311,19 +315,19 @@ extern template class CALO_EXPORT GeneratorParam<Target>;
 
 // A GeneratorParam beside anything behaves as its value. (Conversion alone would not do: `e * p` has no
 // operator for an Expr and a class.)
-#define CALO_PARAM_OPERATOR(op)                                                                  \
-  template <typename T, typename O>                                                              \
-  auto operator op(const GeneratorParam<T> &a, const O &b)->decltype(std::declval<T>() op b) {   \
-    return a.value() op b;                                                                       \
-  }                                                                                              \
-  template <typename T, typename O>                                                              \
-  auto operator op(const O &a, const GeneratorParam<T> &b)->decltype(a op std::declval<T>()) {   \
-    return a op b.value();                                                                       \
-  }                                                                                              \
-  template <typename T, typename U>                                                              \
-  auto operator op(const GeneratorParam<T> &a, const GeneratorParam<U> &b)                       \
-      ->decltype(std::declval<T>() op std::declval<U>()) {                                       \
-    return a.value() op b.value();                                                               \
+#define CALO_PARAM_OPERATOR(op)                                                                \
+  template <typename T, typename O>                                                            \
+  auto operator op(const GeneratorParam<T> &a, const O &b)->decltype(std::declval<T>() op b) { \
+    return a.value() op b;                                                                     \
+  }                                                                                            \
+  template <typename T, typename O>                                                            \
+  auto operator op(const O &a, const GeneratorParam<T> &b)->decltype(a op std::declval<T>()) { \
+    return a op b.value();                                                                     \
+  }                                                                                            \
+  template <typename T, typename U>                                                            \
+  auto operator op(const GeneratorParam<T> &a, const GeneratorParam<U> &b)                     \
+      ->decltype(std::declval<T>() op std::declval<U>()) {                                     \
+    return a.value() op b.value();                                                             \
   }
 CALO_PARAM_OPERATOR(+)
 CALO_PARAM_OPERATOR(-)
@@ -339,16 +343,14 @@ CALO_PARAM_OPERATOR(>=)
 CALO_PARAM_OPERATOR(&&)
 CALO_PARAM_OPERATOR(||)
 #undef CALO_PARAM_OPERATOR
-template <typename T>
-auto operator!(const GeneratorParam<T> &a) -> decltype(!std::declval<T>()) {
+template <typename T> auto operator!(const GeneratorParam<T> &a) -> decltype(!std::declval<T>()) {
   return !a.value();
 }
 
 // ---- inputs and outputs -------------------------------------------------------------------------
 
 namespace driver {
-template <typename T>
-Type static_type() {
+template <typename T> Type static_type() {
   if constexpr (std::is_void<T>::value) {
     return Type();
   } else {
@@ -358,26 +360,28 @@ Type static_type() {
 }  // namespace driver
 
 /// T: an arithmetic type, Buffer<T, D>, Func, or an array of these.
-template <typename T, typename Enable = void>
-class GeneratorInput;
+template <typename T, typename Enable = void> class GeneratorInput;
 
 template <typename T>
-class GeneratorInput<T, typename std::enable_if<std::is_arithmetic<T>::value>::type> : public driver::InputScalar {
- public:
-  explicit GeneratorInput(const std::string &name, SrcLoc at = SrcLoc::here()) : InputScalar(name, type_of<T>(), at) {}
-  GeneratorInput(const std::string &name, T value, SrcLoc at = SrcLoc::here()) : GeneratorInput(name, at) {
+class GeneratorInput<T, typename std::enable_if<std::is_arithmetic<T>::value>::type>
+    : public driver::InputScalar {
+public:
+  explicit GeneratorInput(const std::string &name, SrcLoc at = SrcLoc::here())
+      : InputScalar(name, type_of<T>(), at) {}
+  GeneratorInput(const std::string &name, T value, SrcLoc at = SrcLoc::here())
+      : GeneratorInput(name, at) {
     lang::set_parameter_bits(*param_, type_of<T>(), lang::bits_of(value), at);
   }
-  GeneratorInput(const std::string &name, T value, const Expr &min, const Expr &max, SrcLoc at = SrcLoc::here())
+  GeneratorInput(const std::string &name, T value, const Expr &min, const Expr &max,
+                 SrcLoc at = SrcLoc::here())
       : GeneratorInput(name, value, at) {
     param_->min_value = cast<T>(min);
     param_->max_value = cast<T>(max);
   }
 };
 
-template <typename T, int D>
-class GeneratorInput<Buffer<T, D>> : public driver::InputImage {
- public:
+template <typename T, int D> class GeneratorInput<Buffer<T, D>> : public driver::InputImage {
+public:
   explicit GeneratorInput(const std::string &name, SrcLoc at = SrcLoc::here())
       : InputImage(name, Kind::Buffer, driver::static_type<T>(), D, at) {}
   GeneratorInput(const std::string &name, int dimensions, SrcLoc at = SrcLoc::here())
@@ -388,9 +392,8 @@ class GeneratorInput<Buffer<T, D>> : public driver::InputImage {
       : InputImage(name, Kind::Buffer, t, dimensions, at) {}
 };
 
-template <>
-class GeneratorInput<Func> : public driver::InputImage {
- public:
+template <> class GeneratorInput<Func> : public driver::InputImage {
+public:
   explicit GeneratorInput(const std::string &name, SrcLoc at = SrcLoc::here())
       : InputImage(name, Kind::Function, Type(), -1, at) {}
   GeneratorInput(const std::string &name, int dimensions, SrcLoc at = SrcLoc::here())
@@ -403,72 +406,72 @@ class GeneratorInput<Func> : public driver::InputImage {
 
 template <typename T, size_t N>
 class GeneratorInput<T[N]> : public driver::PortArray<GeneratorInput<T>> {
- public:
+public:
   template <typename... Args>
   explicit GeneratorInput(const std::string &name, const Args &...args)
       : driver::PortArray<GeneratorInput<T>>(N, name, args...) {}
 };
-template <typename T>
-class GeneratorInput<T[]> : public driver::PortArray<GeneratorInput<T>> {
- public:
+template <typename T> class GeneratorInput<T[]> : public driver::PortArray<GeneratorInput<T>> {
+public:
   template <typename... Args>
   GeneratorInput(size_t n, const std::string &name, const Args &...args)
       : driver::PortArray<GeneratorInput<T>>(n, name, args...) {}
 };
 
-template <typename T, typename Enable = void>
-class GeneratorOutput;
+template <typename T, typename Enable = void> class GeneratorOutput;
 
 template <typename T>
-class GeneratorOutput<T, typename std::enable_if<std::is_arithmetic<T>::value>::type> : public driver::OutputFunc {
- public:
+class GeneratorOutput<T, typename std::enable_if<std::is_arithmetic<T>::value>::type>
+    : public driver::OutputFunc {
+public:
   explicit GeneratorOutput(const std::string &name, SrcLoc at = SrcLoc::here())
       : OutputFunc(name, Kind::Scalar, type_of<T>(), 0, at) {}
   using OutputFunc::operator=;
 };
 
-template <typename T, int D>
-class GeneratorOutput<Buffer<T, D>> : public driver::OutputFunc {
- public:
+template <typename T, int D> class GeneratorOutput<Buffer<T, D>> : public driver::OutputFunc {
+public:
   explicit GeneratorOutput(const std::string &name, SrcLoc at = SrcLoc::here())
       : OutputFunc(name, Kind::Buffer, driver::static_type<T>(), D, at) {}
   GeneratorOutput(const std::string &name, int dimensions, SrcLoc at = SrcLoc::here())
       : OutputFunc(name, Kind::Buffer, driver::static_type<T>(), dimensions, at) {}
   GeneratorOutput(const std::string &name, const Type &t, SrcLoc at = SrcLoc::here())
       : OutputFunc(name, Kind::Buffer, t, D, at) {}
-  GeneratorOutput(const std::string &name, const Type &t, int dimensions, SrcLoc at = SrcLoc::here())
+  GeneratorOutput(const std::string &name, const Type &t, int dimensions,
+                  SrcLoc at = SrcLoc::here())
       : OutputFunc(name, Kind::Buffer, t, dimensions, at) {}
-  GeneratorOutput(const std::string &name, const std::vector<Type> &t, int dimensions, SrcLoc at = SrcLoc::here())
+  GeneratorOutput(const std::string &name, const std::vector<Type> &t, int dimensions,
+                  SrcLoc at = SrcLoc::here())
       : OutputFunc(name, Kind::Buffer, t, dimensions, at) {}
   using OutputFunc::operator=;
 };
 
-template <>
-class GeneratorOutput<Func> : public driver::OutputFunc {
- public:
+template <> class GeneratorOutput<Func> : public driver::OutputFunc {
+public:
   explicit GeneratorOutput(const std::string &name, SrcLoc at = SrcLoc::here())
       : OutputFunc(name, Kind::Function, Type(), -1, at) {}
   GeneratorOutput(const std::string &name, int dimensions, SrcLoc at = SrcLoc::here())
       : OutputFunc(name, Kind::Function, Type(), dimensions, at) {}
   GeneratorOutput(const std::string &name, const Type &t, SrcLoc at = SrcLoc::here())
       : OutputFunc(name, Kind::Function, t, -1, at) {}
-  GeneratorOutput(const std::string &name, const Type &t, int dimensions, SrcLoc at = SrcLoc::here())
+  GeneratorOutput(const std::string &name, const Type &t, int dimensions,
+                  SrcLoc at = SrcLoc::here())
       : OutputFunc(name, Kind::Function, t, dimensions, at) {}
-  GeneratorOutput(const std::string &name, const std::vector<Type> &t, int dimensions, SrcLoc at = SrcLoc::here())
+  GeneratorOutput(const std::string &name, const std::vector<Type> &t, int dimensions,
+                  SrcLoc at = SrcLoc::here())
       : OutputFunc(name, Kind::Function, t, dimensions, at) {}
   using OutputFunc::operator=;
 };
 
 template <typename T, size_t N>
 class GeneratorOutput<T[N]> : public driver::PortArray<GeneratorOutput<T>> {
- public:
+public:
   template <typename... Args>
   explicit GeneratorOutput(const std::string &name, const Args &...args)
       : driver::PortArray<GeneratorOutput<T>>(N, name, args...) {}
 };
-template <typename T>
-class GeneratorOutput<T[]> : public driver::PortArray<GeneratorOutput<T>> {
- public:
+template <typename T> class GeneratorOutput<T[]> : public driver::PortArray<GeneratorOutput<T>> {
+public:
   template <typename... Args>
   GeneratorOutput(size_t n, const std::string &name, const Args &...args)
       : driver::PortArray<GeneratorOutput<T>>(n, name, args...) {}
@@ -492,30 +495,19 @@ struct NamesInterface {
   using Pipeline = calotype::Pipeline;
   using ImageParam = calotype::ImageParam;
   using ExternFuncArgument = calotype::ExternFuncArgument;
-  template <typename T>
-  using Param = calotype::Param<T>;
-  template <typename T>
-  using GeneratorParam = calotype::GeneratorParam<T>;
-  template <typename T = void, int D = -1>
-  using Buffer = calotype::Buffer<T, D>;
-  template <typename T>
-  using Input = GeneratorInput<T>;
-  template <typename T>
-  using Output = GeneratorOutput<T>;
+  template <typename T> using Param = calotype::Param<T>;
+  template <typename T> using GeneratorParam = calotype::GeneratorParam<T>;
+  template <typename T = void, int D = -1> using Buffer = calotype::Buffer<T, D>;
+  template <typename T> using Input = GeneratorInput<T>;
+  template <typename T> using Output = GeneratorOutput<T>;
 
   static Type Int(int bits, int lanes = 1) { return calotype::Int(bits, lanes); }
   static Type UInt(int bits, int lanes = 1) { return calotype::UInt(bits, lanes); }
   static Type Float(int bits, int lanes = 1) { return calotype::Float(bits, lanes); }
   static Type Bool(int lanes = 1) { return calotype::Bool(lanes); }
   static Expr cast(Type t, const Expr &e) { return calotype::cast(t, e); }
-  template <typename T>
-  static Expr cast(const Expr &e) {
-    return calotype::cast<T>(e);
-  }
-  template <typename T>
-  static Type type_of() {
-    return calotype::type_of<T>();
-  }
+  template <typename T> static Expr cast(const Expr &e) { return calotype::cast<T>(e); }
+  template <typename T> static Type type_of() { return calotype::type_of<T>(); }
 };
 
 /// What a Generator is to those who run it.
@@ -527,7 +519,7 @@ class CALO_EXPORT GeneratorBase : public NamesInterface {
   std::string registered_name_;
   bool built_ = false;
 
- public:
+public:
   GeneratorBase();
   GeneratorBase(const GeneratorBase &) = delete;
   GeneratorBase &operator=(const GeneratorBase &) = delete;
@@ -538,8 +530,7 @@ class CALO_EXPORT GeneratorBase : public NamesInterface {
   Target get_target() const { return target; }
   GeneratorContext context() const { return GeneratorContext(target); }
   bool using_autoscheduler() const { return false; }
-  template <typename T>
-  int natural_vector_size() const {
+  template <typename T> int natural_vector_size() const {
     return get_target().template natural_vector_size<T>();
   }
   int natural_vector_size(const Type &t) const { return get_target().natural_vector_size(t); }
@@ -571,12 +562,12 @@ class CALO_EXPORT GeneratorBase : public NamesInterface {
     return p;
   }
 
- protected:
+protected:
   virtual void call_configure() = 0;
   virtual void call_generate() = 0;
   virtual void call_schedule() = 0;
 
- private:
+private:
   friend class driver::ParamBase;
   friend class driver::Port;
   void own(driver::Port *p);
@@ -584,19 +575,16 @@ class CALO_EXPORT GeneratorBase : public NamesInterface {
 };
 
 namespace driver {
-template <typename T, typename = void>
-struct HasConfigure : std::false_type {};
+template <typename T, typename = void> struct HasConfigure : std::false_type {};
 template <typename T>
 struct HasConfigure<T, decltype(void(std::declval<T &>().configure()))> : std::true_type {};
-template <typename T, typename = void>
-struct HasSchedule : std::false_type {};
+template <typename T, typename = void> struct HasSchedule : std::false_type {};
 template <typename T>
 struct HasSchedule<T, decltype(void(std::declval<T &>().schedule()))> : std::true_type {};
 }  // namespace driver
 
-template <typename T>
-class Generator : public GeneratorBase {
- public:
+template <typename T> class Generator : public GeneratorBase {
+public:
   static std::unique_ptr<T> create(const GeneratorContext &context) {
     std::unique_ptr<T> g(new T);
     g->target.set(context.target());
@@ -608,7 +596,7 @@ class Generator : public GeneratorBase {
     return g;
   }
 
- protected:
+protected:
   void call_configure() override {
     if constexpr (driver::HasConfigure<T>::value) static_cast<T *>(this)->configure();
   }
@@ -626,14 +614,15 @@ using GeneratorFactory = std::unique_ptr<GeneratorBase> (*)(const GeneratorConte
 
 /// Registers for as long as it lives: a plugin's entries go when it is closed.
 class CALO_EXPORT GeneratorRegistration {
- public:
+public:
   GeneratorRegistration(const char *name, GeneratorFactory factory, SrcLoc at = SrcLoc::here());
   GeneratorRegistration(const char *name, GeneratorFactory factory,
-                        std::vector<std::pair<std::string, std::string>> preset, SrcLoc at = SrcLoc::here());
+                        std::vector<std::pair<std::string, std::string>> preset,
+                        SrcLoc at = SrcLoc::here());
   GeneratorRegistration(const GeneratorRegistration &) = delete;
   ~GeneratorRegistration();
 
- private:
+private:
   const void *key_;
 };
 
@@ -644,7 +633,8 @@ std::unique_ptr<GeneratorBase> make_generator(const GeneratorContext &context) {
 
 /// Names in order of registration.
 CALO_EXPORT std::vector<std::string> generator_names();
-CALO_EXPORT std::unique_ptr<GeneratorBase> create_generator(const std::string &name, const GeneratorContext &context);
+CALO_EXPORT std::unique_ptr<GeneratorBase> create_generator(const std::string &name,
+                                                            const GeneratorContext &context);
 
 }  // namespace driver
 
@@ -653,14 +643,14 @@ using GeneratorParamsMap = std::vector<std::pair<std::string, std::string>>;
 }  // namespace calotype
 
 /// Makes a Generator known by name; a third argument (the stub's class) is accepted and not used.
-#define HALIDE_REGISTER_GENERATOR(CLASS, NAME, ...)                                          \
-  static const ::calotype::driver::GeneratorRegistration calo_registration_of_##NAME(        \
+#define HALIDE_REGISTER_GENERATOR(CLASS, NAME, ...)                                   \
+  static const ::calotype::driver::GeneratorRegistration calo_registration_of_##NAME( \
       #NAME, &::calotype::driver::make_generator<CLASS>);
 /// The same Generator under another name, with parameters set: {{"radius", "2"}}.
-#define HALIDE_REGISTER_GENERATOR_ALIAS(ALIAS, NAME, ...)                                    \
-  static const ::calotype::driver::GeneratorRegistration calo_registration_of_##ALIAS(       \
-      #ALIAS,                                                                                \
-      [](const ::calotype::GeneratorContext &context) {                                      \
-        return ::calotype::driver::create_generator(#NAME, context);                         \
-      },                                                                                     \
+#define HALIDE_REGISTER_GENERATOR_ALIAS(ALIAS, NAME, ...)                              \
+  static const ::calotype::driver::GeneratorRegistration calo_registration_of_##ALIAS( \
+      #ALIAS,                                                                          \
+      [](const ::calotype::GeneratorContext &context) {                                \
+        return ::calotype::driver::create_generator(#NAME, context);                   \
+      },                                                                               \
       __VA_ARGS__);

@@ -23,8 +23,13 @@ namespace calotype {
 // ---- arguments and results ----------------------------------------------------------------------
 
 Argument::Argument(const ir::ParameterRef &p, bool output)
-    : kind(output ? OutputBuffer : p->is_buffer ? InputBuffer : InputScalar),
-      name(p->name), type(p->type), dimensions(p->dimensions), param(p) {}
+    : kind(output         ? OutputBuffer
+           : p->is_buffer ? InputBuffer
+                          : InputScalar),
+      name(p->name),
+      type(p->type),
+      dimensions(p->dimensions),
+      param(p) {}
 
 const Buffer<void, -1> &Realization::only() const {
   if (images_.size() != 1) {
@@ -43,8 +48,6 @@ RealizationArg::RealizationArg(const Realization &r) {
 RealizationArg::RealizationArg(const std::vector<Buffer<void, -1>> &bs) : held(bs) {
   for (const auto &b : held) raw.push_back(b.raw_buffer());
 }
-
-void Callable::refuse() const { lang::refuse_later("Callable", lang::recent_position()); }
 
 // ---- compiled code, kept while nothing changes --------------------------------------------------
 
@@ -71,7 +74,9 @@ struct Stamp {
     }
     for (const auto &[p, old] : constraints) {
       const std::vector<Expr> now = constraints_of(*p);
-      if (now.size() != old.size() || now[2].as<ir::IntImm>()->value != old[2].as<ir::IntImm>()->value) return false;
+      if (now.size() != old.size() ||
+          now[2].as<ir::IntImm>()->value != old[2].as<ir::IntImm>()->value)
+        return false;
       for (size_t i = 0; i < now.size(); i++) {
         if (i != 2 && !now[i].same_as(old[i])) return false;
       }
@@ -109,7 +114,7 @@ std::vector<Ref<ir::FunctionBody>> bodies_of(const Pipeline &p) {
 
 /// Gives names of unnamed Vars in directives: the Program's, or the next free ones.
 class DirectiveNames {
- public:
+public:
   explicit DirectiveNames(ir::Program &program) : program_(program) {
     for (const auto &[from, to] : program.renamed) used_.insert(to.str());
     for (const ir::Function &f : program.funcs) {
@@ -125,7 +130,7 @@ class DirectiveNames {
     for (schedule::Arg &i : a.items) rename(i);
   }
 
- private:
+private:
   std::string canonical(const std::string &reserved) {
     const auto it = program_.renamed.find(reserved);
     if (it != program_.renamed.end()) return it->second;
@@ -153,7 +158,8 @@ void add_params(const schedule::Arg &a, ir::Program &program) {
     for (const ir::Function &f : program.funcs) {
       if (std::any_of(f.outputs.begin(), f.outputs.end(), is_same)) return;
     }
-    if (std::none_of(program.params.begin(), program.params.end(), is_same)) program.params.push_back(v->param);
+    if (std::none_of(program.params.begin(), program.params.end(), is_same))
+      program.params.push_back(v->param);
   });
 }
 
@@ -164,7 +170,8 @@ std::vector<schedule::Directive> written_directives(const Pipeline &p, ir::Progr
     const auto &list = static_cast<const lang::Directives *>(f->attachment.get())->list;
     all.insert(all.end(), list.begin(), list.end());
   }
-  std::sort(all.begin(), all.end(), [](const auto &a, const auto &b) { return a.sequence < b.sequence; });
+  std::sort(all.begin(), all.end(),
+            [](const auto &a, const auto &b) { return a.sequence < b.sequence; });
   DirectiveNames names(program);
   for (const schedule::Directive &d : all) {
     for (const schedule::Arg &a : d.args) names.note(a);
@@ -184,10 +191,13 @@ Target jit_target(const Target &t) {
 
 Stamp stamp_of(const Pipeline &p, const ir::Program &program) {
   Stamp s;
-  for (const ir::FunctionBody *f : ir::reachable_funcs(bodies_of(p))) s.funcs.push_back({f, Stamp::version(f)});
-  for (const ir::ParameterRef &q : program.params) s.constraints.push_back({q, Stamp::constraints_of(*q)});
+  for (const ir::FunctionBody *f : ir::reachable_funcs(bodies_of(p)))
+    s.funcs.push_back({f, Stamp::version(f)});
+  for (const ir::ParameterRef &q : program.params)
+    s.constraints.push_back({q, Stamp::constraints_of(*q)});
   for (const ir::Function &f : program.funcs) {
-    for (const ir::ParameterRef &q : f.outputs) s.constraints.push_back({q, Stamp::constraints_of(*q)});
+    for (const ir::ParameterRef &q : f.outputs)
+      s.constraints.push_back({q, Stamp::constraints_of(*q)});
   }
   return s;
 }
@@ -210,13 +220,14 @@ lower::LoweredFunction lowered_for(const Pipeline &p, const Target &t) {
   ir::Program program = program_of(p, t);
   const schedule::Schedule s = schedule::resolve(program, schedule_of(p, program));
   lower::LoweredFunction f;
-  run_on_large_stack([&] { f = lower::lower(program, schedule::apply(program, s, t, s.origin.empty()), t); });
+  run_on_large_stack(
+      [&] { f = lower::lower(program, schedule::apply(program, s, t, s.origin.empty()), t); });
   return f;
 }
 
 /// One call on its way: values of scalars are copied, so that another thread may set them meanwhile.
 class Call {
- public:
+public:
   Call(const Pipeline &p, std::shared_ptr<const Compiled> code, JITUserContext *user)
       : code_(std::move(code)), handlers_(JitCache::of(p).handlers) {
     if (user) override_handlers(user->handlers);
@@ -226,12 +237,13 @@ class Call {
 
   void add_outputs(const std::vector<halide_buffer_t *> &outs) {
     size_t next = 0, wanted = 0;
-    for (const auto &a : code_->function().args) wanted += a.kind == lower::LoweredArgument::Kind::OutputBuffer;
+    for (const auto &a : code_->function().args)
+      wanted += a.kind == lower::LoweredArgument::Kind::OutputBuffer;
     if (outs.size() != wanted) {
       raise(Diagnostic("L0105", lang::recent_position(),
                        "realize into " + std::to_string(outs.size()) + " buffers")
-                .because("the pipeline " + code_->function().name.str() + " has " + std::to_string(wanted) +
-                         " output buffers"));
+                .because("the pipeline " + code_->function().name.str() + " has " +
+                         std::to_string(wanted) + " output buffers"));
     }
     scalars_.resize(code_->function().args.size());
     args_.resize(code_->function().args.size());
@@ -252,7 +264,8 @@ class Call {
       const lower::LoweredArgument &a = code_->function().args[i];
       if (args_[i] || a.kind == lower::LoweredArgument::Kind::OutputBuffer) continue;
       raise(Diagnostic("L0401", lang::recent_position(), "the input " + a.name + " has no buffer")
-                .because("it is " + to_string(a.type) + " with " + std::to_string(a.dimensions) + " dimensions",
+                .because("it is " + to_string(a.type) + " with " + std::to_string(a.dimensions) +
+                             " dimensions",
                          a.param->loc)
                 .fix(a.name + ".set(buffer) before realize, or infer_input_bounds to make one"));
     }
@@ -279,7 +292,7 @@ class Call {
     }
   }
 
- private:
+private:
   struct Shape {
     halide_buffer_t raw{};
     std::vector<halide_dimension_t> dims;
@@ -287,9 +300,10 @@ class Call {
 
   const void *scalar(const lower::LoweredArgument &a, size_t i) {
     if (!a.param->is_set) {
-      raise(Diagnostic("L0401", lang::recent_position(), "the parameter " + a.name + " has no value")
-                .because("it is " + to_string(a.type), a.param->loc)
-                .fix(a.name + ".set(value) before realize"));
+      raise(
+          Diagnostic("L0401", lang::recent_position(), "the parameter " + a.name + " has no value")
+              .because("it is " + to_string(a.type), a.param->loc)
+              .fix(a.name + ".set(value) before realize"));
     }
     scalars_[i] = a.param->bits;
     return &scalars_[i];
@@ -298,11 +312,13 @@ class Call {
   static void bind(const lower::LoweredArgument &a, const Shape &shape) {
     for (const halide_dimension_t &d : shape.dims) {
       if (d.extent >= 0) continue;
-      raise(Diagnostic("B0101", a.param->loc, "the region that is read of " + a.name + " is empty or unbounded"));
+      raise(Diagnostic("B0101", a.param->loc,
+                       "the region that is read of " + a.name + " is empty or unbounded"));
     }
     lang::RuntimeBuffer buffer(halide_type_t(a.type), nullptr, shape.dims);
     buffer.allocate();
-    const_cast<ir::Parameter &>(*a.param).buffer = lang::make_contents(std::move(buffer), a.name).get();
+    const_cast<ir::Parameter &>(*a.param).buffer =
+        lang::make_contents(std::move(buffer), a.name).get();
   }
 
   void override_handlers(const JITHandlers &h) {
@@ -341,14 +357,16 @@ std::vector<Buffer<void, -1>> make_outputs(const Pipeline &p, const std::vector<
   for (const Func &f : p.outputs()) {
     if (static_cast<int>(sizes.size()) != f.dimensions()) {
       raise(Diagnostic("L0105", lang::recent_position(),
-                       "realize of " + lang::shown_name(*f.function()) + " with " + std::to_string(sizes.size()) +
-                           " sizes")
-                .because("it has " + std::to_string(f.dimensions()) + " dimensions", f.function()->loc)
+                       "realize of " + lang::shown_name(*f.function()) + " with " +
+                           std::to_string(sizes.size()) + " sizes")
+                .because("it has " + std::to_string(f.dimensions()) + " dimensions",
+                         f.function()->loc)
                 .fix("give one size per dimension, innermost first: realize({width, height})"));
     }
     for (int32_t n : sizes) {
       if (n >= 0) continue;
-      raise(Diagnostic("L0105", lang::recent_position(), "realize with the negative size " + std::to_string(n)));
+      raise(Diagnostic("L0105", lang::recent_position(),
+                       "realize with the negative size " + std::to_string(n)));
     }
     const std::string name = f.name();
     for (const Type &t : f.types()) all.emplace_back(t, sizes, name);
@@ -412,7 +430,8 @@ Pipeline::Pipeline(const Func &output) : Pipeline(std::vector<Func>{output}) {}
 Pipeline::Pipeline(const std::vector<Func> &outputs)
     : outputs_(outputs), name_(default_name(outputs)), cache_(new driver::JitCache) {}
 
-Pipeline::Pipeline(const std::vector<Func> &outputs, const std::vector<Argument> &args, const std::string &name)
+Pipeline::Pipeline(const std::vector<Func> &outputs, const std::vector<Argument> &args,
+                   const std::string &name)
     : Pipeline(outputs) {
   for (const Argument &a : args) args_.push_back(a.param);
   if (!name.empty()) name_ = name;
@@ -427,7 +446,8 @@ Realization Pipeline::realize(std::vector<int32_t> sizes, const Target &t) {
   return realize(nullptr, std::move(sizes), t);
 }
 
-Realization Pipeline::realize(JITUserContext *context, std::vector<int32_t> sizes, const Target &t) {
+Realization Pipeline::realize(JITUserContext *context, std::vector<int32_t> sizes,
+                              const Target &t) {
   ir::reachable_funcs(driver::bodies_of(*this));  // throws L0201, L0210 before sizes are judged
   Realization r(driver::make_outputs(*this, sizes));
   realize(context, RealizationArg(r), t);
@@ -491,8 +511,11 @@ std::vector<Argument> Pipeline::infer_arguments() const {
 
 JITHandlers &Pipeline::jit_handlers() { return cache().handlers; }
 
-void Pipeline::set_jit_externs(const std::vector<std::pair<std::string, int>> &) {
+void Pipeline::set_jit_externs(const std::vector<std::pair<std::string, JITExtern>> &) {
   lang::refuse_later("Pipeline::set_jit_externs", lang::recent_position());
+}
+void Pipeline::apply_autoscheduler(const Target &, const AutoschedulerParams &) {
+  lang::refuse_later("Pipeline::apply_autoscheduler", lang::recent_position());
 }
 void Pipeline::add_requirement(const Expr &, const std::string &) {
   lang::refuse_later("Pipeline::add_requirement", lang::recent_position());
@@ -503,7 +526,8 @@ std::string Pipeline::loop_nest() {
   ir::Program program = driver::program_of(*this, t);
   const schedule::Schedule s = schedule::resolve(program, driver::schedule_of(*this, program));
   const schedule::ScheduleState state = schedule::apply(program, s, t, s.origin.empty());
-  return schedule::to_string(*schedule::build_loop_tree(schedule::inline_funcs(program, state), state));
+  return schedule::to_string(
+      *schedule::build_loop_tree(schedule::inline_funcs(program, state), state));
 }
 
 void Pipeline::print_loop_nest() { std::fputs(loop_nest().c_str(), stderr); }
@@ -518,26 +542,47 @@ Pipeline Pipeline::with_args(const std::vector<Argument> &args, const std::strin
 
 void Pipeline::compile_to_lowered_stmt(const std::string &file, const std::vector<Argument> &args,
                                        StmtOutputFormat format, const Target &t) {
-  if (format == HTML) lang::refuse_later("compile_to_lowered_stmt as HTML", lang::recent_position());
-  driver::write_file(file, ir::to_string(driver::lowered_for(with_args(args, {}), driver::jit_target(t)).body));
+  if (format == HTML)
+    lang::refuse_later("compile_to_lowered_stmt as HTML", lang::recent_position());
+  driver::write_file(
+      file, ir::to_string(driver::lowered_for(with_args(args, {}), driver::jit_target(t)).body));
 }
 
 void Pipeline::compile_to_llvm_assembly(const std::string &file, const std::vector<Argument> &args,
                                         const std::string &function, const Target &t) {
   const Target target = driver::jit_target(t);
-  driver::write_file(file, codegen::compile_to_llvm_ir(driver::lowered_for(with_args(args, function), target), target));
+  driver::write_file(file, codegen::compile_to_llvm_ir(
+                               driver::lowered_for(with_args(args, function), target), target));
 }
 
 void Pipeline::compile_to_assembly(const std::string &file, const std::vector<Argument> &args,
                                    const std::string &function, const Target &t) {
   const Target target = driver::jit_target(t);
-  driver::write_file(file, codegen::compile_to_assembly(driver::lowered_for(with_args(args, function), target), target));
+  driver::write_file(file, codegen::compile_to_assembly(
+                               driver::lowered_for(with_args(args, function), target), target));
 }
 
 void Pipeline::compile_to_object(const std::string &file, const std::vector<Argument> &args,
                                  const std::string &function, const Target &t) {
   const Target target = driver::jit_target(t);
-  driver::write_file(file, codegen::compile_to_object(driver::lowered_for(with_args(args, function), target), target));
+  driver::write_file(file, codegen::compile_to_object(
+                               driver::lowered_for(with_args(args, function), target), target));
+}
+
+void Pipeline::compile_to(const OutputFiles &files, const std::vector<Argument> &args,
+                          const std::string &function, const Target &t) {
+  for (const auto &[kind, path] : files) {
+    switch (kind) {
+      case OutputFileType::assembly: compile_to_assembly(path, args, function, t); break;
+      case OutputFileType::llvm_assembly: compile_to_llvm_assembly(path, args, function, t); break;
+      case OutputFileType::object: compile_to_object(path, args, function, t); break;
+      case OutputFileType::stmt: compile_to_lowered_stmt(path, args, Text, t); break;
+      case OutputFileType::schedule: driver::write_file(path, schedule_text()); break;
+      default:
+        lang::refuse_later("compile_to of this kind of file (" + path + ")",
+                           lang::recent_position());
+    }
+  }
 }
 
 // ---- Func: the same through a Pipeline of one output ---------------------------------------------
@@ -553,8 +598,11 @@ Pipeline Func::pipeline() const {
   return p;
 }
 
-Realization Func::realize(const std::vector<int32_t> &sizes, const Target &t) { return pipeline().realize(sizes, t); }
-Realization Func::realize(JITUserContext *context, const std::vector<int32_t> &sizes, const Target &t) {
+Realization Func::realize(const std::vector<int32_t> &sizes, const Target &t) {
+  return pipeline().realize(sizes, t);
+}
+Realization Func::realize(JITUserContext *context, const std::vector<int32_t> &sizes,
+                          const Target &t) {
   return pipeline().realize(context, sizes, t);
 }
 void Func::realize(RealizationArg out, const Target &t) { pipeline().realize(std::move(out), t); }
@@ -564,13 +612,15 @@ void Func::realize(JITUserContext *context, RealizationArg out, const Target &t)
 void Func::infer_input_bounds(const std::vector<int32_t> &sizes, const Target &t) {
   pipeline().infer_input_bounds(sizes, t);
 }
-void Func::infer_input_bounds(RealizationArg out, const Target &t) { pipeline().infer_input_bounds(std::move(out), t); }
+void Func::infer_input_bounds(RealizationArg out, const Target &t) {
+  pipeline().infer_input_bounds(std::move(out), t);
+}
 void Func::compile_jit(const Target &t) { pipeline().compile_jit(t); }
 std::vector<Argument> Func::infer_arguments() const { return pipeline().infer_arguments(); }
 JITHandlers &Func::jit_handlers() { return pipeline().jit_handlers(); }
 void Func::print_loop_nest() { pipeline().print_loop_nest(); }
-void Func::compile_to_lowered_stmt(const std::string &file, const std::vector<Argument> &args, StmtOutputFormat format,
-                                   const Target &t) {
+void Func::compile_to_lowered_stmt(const std::string &file, const std::vector<Argument> &args,
+                                   StmtOutputFormat format, const Target &t) {
   pipeline().compile_to_lowered_stmt(file, args, format, t);
 }
 void Func::compile_to_llvm_assembly(const std::string &file, const std::vector<Argument> &args,
@@ -581,8 +631,8 @@ void Func::compile_to_assembly(const std::string &file, const std::vector<Argume
                                const std::string &function, const Target &t) {
   pipeline().compile_to_assembly(file, args, function, t);
 }
-void Func::compile_to_object(const std::string &file, const std::vector<Argument> &args, const std::string &function,
-                             const Target &t) {
+void Func::compile_to_object(const std::string &file, const std::vector<Argument> &args,
+                             const std::string &function, const Target &t) {
   pipeline().compile_to_object(file, args, function, t);
 }
 Module Func::compile_to_module(const std::vector<Argument> &, const std::string &, const Target &) {
@@ -591,6 +641,29 @@ Module Func::compile_to_module(const std::vector<Argument> &, const std::string 
 Callable Func::compile_to_callable(const std::vector<Argument> &, const Target &) {
   lang::refuse_later("Func::compile_to_callable", lang::recent_position());
 }
-Func::operator ExternFuncArgument() const { lang::refuse_later("ExternFuncArgument", lang::recent_position()); }
+void Func::compile_to(const OutputFiles &files, const std::vector<Argument> &args,
+                      const std::string &function, const Target &t) {
+  pipeline().compile_to(files, args, function, t);
+}
+void Func::compile_to_file(const std::string &, const std::vector<Argument> &, const std::string &,
+                           const Target &) {
+  lang::refuse_later("Func::compile_to_file", lang::recent_position());
+}
+void Func::compile_to_static_library(const std::string &, const std::vector<Argument> &,
+                                     const std::string &, const Target &) {
+  lang::refuse_later("Func::compile_to_static_library", lang::recent_position());
+}
+void Func::compile_to_header(const std::string &, const std::vector<Argument> &,
+                             const std::string &, const Target &) {
+  lang::refuse_later("Func::compile_to_header", lang::recent_position());
+}
+void Func::compile_to_c(const std::string &, const std::vector<Argument> &, const std::string &,
+                        const Target &) {
+  lang::refuse_later("Func::compile_to_c", lang::recent_position());
+}
+void Func::compile_to_bitcode(const std::string &, const std::vector<Argument> &,
+                              const std::string &, const Target &) {
+  lang::refuse_later("Func::compile_to_bitcode", lang::recent_position());
+}
 
 }  // namespace calotype

@@ -11,6 +11,7 @@
 #include "../base/diagnostic.h"
 #include "../base/target.h"
 #include "../lang/func.h"
+#include "../lang/later.h"
 #include "../lang/param.h"
 
 namespace calotype {
@@ -25,8 +26,7 @@ struct CALO_EXPORT Argument {
   Argument() = default;
   Argument(const ir::ParameterRef &p, bool output = false);
   Argument(const OutputImageParam &p) : Argument(p.parameter().get()) {}
-  template <typename T>
-  Argument(const Param<T> &p) : Argument(p.parameter().get()) {}
+  template <typename T> Argument(const Param<T> &p) : Argument(p.parameter().get()) {}
   bool is_buffer() const { return kind != InputScalar; }
   bool is_scalar() const { return kind == InputScalar; }
   bool is_input() const { return kind != OutputBuffer; }
@@ -35,7 +35,7 @@ struct CALO_EXPORT Argument {
 
 /// The buffers that realize() made: one per output and Tuple element.
 class CALO_EXPORT Realization {
- public:
+public:
   explicit Realization(std::vector<Buffer<void, -1>> images) : images_(std::move(images)) {}
   template <typename T, int D, typename... Rest>
   Realization(const Buffer<T, D> &first, const Rest &...rest)
@@ -44,12 +44,9 @@ class CALO_EXPORT Realization {
   const Buffer<void, -1> &operator[](size_t i) const { return images_.at(i); }
   Buffer<void, -1> &operator[](size_t i) { return images_.at(i); }
   /// The only buffer; throws L0208 if there are several, L0403 for another type.
-  template <typename T, int D>
-  operator Buffer<T, D>() const {
-    return Buffer<T, D>(only());
-  }
+  template <typename T, int D> operator Buffer<T, D>() const { return Buffer<T, D>(only()); }
 
- private:
+private:
   const Buffer<void, -1> &only() const;
   std::vector<Buffer<void, -1>> images_;
 };
@@ -62,15 +59,16 @@ struct CALO_EXPORT RealizationArg {
   RealizationArg(const Realization &r);
   RealizationArg(const std::vector<Buffer<void, -1>> &bs);
   template <typename T, int D>
-  RealizationArg(const Buffer<T, D> &b) : RealizationArg(std::vector<Buffer<void, -1>>{Buffer<void, -1>(b)}) {}
+  RealizationArg(const Buffer<T, D> &b)
+      : RealizationArg(std::vector<Buffer<void, -1>>{Buffer<void, -1>(b)}) {}
   template <typename T, int D, int S>
   RealizationArg(Halide::Runtime::Buffer<T, D, S> &b) : raw{b.raw_buffer()} {}
   template <typename T, int D, int S>
   RealizationArg(Halide::Runtime::Buffer<T, D, S> &&b) : raw{b.raw_buffer()} {}
   template <typename T, int D, typename T2, int D2, typename... Rest>
   RealizationArg(const Buffer<T, D> &first, const Buffer<T2, D2> &second, const Rest &...rest)
-      : RealizationArg(std::vector<Buffer<void, -1>>{Buffer<void, -1>(first), Buffer<void, -1>(second),
-                                                     Buffer<void, -1>(rest)...}) {}
+      : RealizationArg(std::vector<Buffer<void, -1>>{
+            Buffer<void, -1>(first), Buffer<void, -1>(second), Buffer<void, -1>(rest)...}) {}
 };
 
 /// Replacements for the runtime's behaviour under JIT; null keeps the default. With custom_error set,
@@ -79,7 +77,8 @@ struct JITHandlers {
   void (*custom_print)(JITUserContext *, const char *) = nullptr;
   void *(*custom_malloc)(JITUserContext *, size_t) = nullptr;
   void (*custom_free)(JITUserContext *, void *) = nullptr;
-  int (*custom_do_task)(JITUserContext *, int (*)(JITUserContext *, int, uint8_t *), int, uint8_t *) = nullptr;
+  int (*custom_do_task)(JITUserContext *, int (*)(JITUserContext *, int, uint8_t *), int,
+                        uint8_t *) = nullptr;
   int (*custom_do_par_for)(JITUserContext *, int (*)(JITUserContext *, int, uint8_t *), int, int,
                            uint8_t *) = nullptr;
   void (*custom_error)(JITUserContext *, const char *) = nullptr;
@@ -89,26 +88,31 @@ struct JITUserContext {
   JITHandlers handlers;
 };
 
-/// Refused by L0901 when made use of.
-class CALO_EXPORT Module {
- public:
-  Module() = default;
+/// Kinds of files that compile_to writes; those not named in its documentation are refused by L0901.
+enum class OutputFileType {
+  assembly,
+  bitcode,
+  c_header,
+  c_source,
+  compiler_log,
+  conceptual_stmt,
+  conceptual_stmt_html,
+  cpp_stub,
+  device_code,
+  featurization,
+  function_info_header,
+  hlpipe,
+  llvm_assembly,
+  object,
+  python_extension,
+  pytorch_wrapper,
+  registration,
+  schedule,
+  static_library,
+  stmt,
+  stmt_html
 };
-class CALO_EXPORT Callable {
- public:
-  template <typename... Args>
-  int operator()(Args &&...) const {
-    refuse();
-  }
-
- private:
-  [[noreturn]] void refuse() const;
-};
-class CALO_EXPORT ExternFuncArgument {
- public:
-  template <typename T>
-  ExternFuncArgument(const T &) {}
-};
+using OutputFiles = std::vector<std::pair<OutputFileType, std::string>>;
 
 namespace driver {
 struct JitCache;
@@ -116,7 +120,7 @@ struct JitCache;
 
 /// One or more output Funcs and all they depend on.
 class CALO_EXPORT Pipeline {
- public:
+public:
   using RealizationArg = calotype::RealizationArg;
 
   Pipeline() = default;
@@ -126,14 +130,16 @@ class CALO_EXPORT Pipeline {
   ~Pipeline();
   Pipeline(const std::vector<Func> &outputs);
   /// `args` come first in the order of arguments. `name` is what a schedule file calls it.
-  Pipeline(const std::vector<Func> &outputs, const std::vector<Argument> &args, const std::string &name);
+  Pipeline(const std::vector<Func> &outputs, const std::vector<Argument> &args,
+           const std::string &name);
 
   bool defined() const { return !outputs_.empty(); }
   const std::vector<Func> &outputs() const { return outputs_; }
   const std::string &name() const { return name_; }
 
   Realization realize(std::vector<int32_t> sizes = {}, const Target &t = Target());
-  Realization realize(JITUserContext *context, std::vector<int32_t> sizes = {}, const Target &t = Target());
+  Realization realize(JITUserContext *context, std::vector<int32_t> sizes = {},
+                      const Target &t = Target());
   void realize(RealizationArg out, const Target &t = Target());
   void realize(JITUserContext *context, RealizationArg out, const Target &t = Target());
   void infer_input_bounds(const std::vector<int32_t> &sizes, const Target &t = Target());
@@ -149,7 +155,8 @@ class CALO_EXPORT Pipeline {
 
   std::vector<Argument> infer_arguments() const;
   JITHandlers &jit_handlers();
-  void set_jit_externs(const std::vector<std::pair<std::string, int>> &externs);
+  void set_jit_externs(const std::vector<std::pair<std::string, JITExtern>> &externs);
+  void apply_autoscheduler(const Target &t, const AutoschedulerParams &params);
   void add_requirement(const Expr &condition, const std::string &message = {});
   /// The loops on standard error, as the schedule makes them.
   void print_loop_nest();
@@ -162,8 +169,16 @@ class CALO_EXPORT Pipeline {
                            const std::string &function = {}, const Target &t = Target());
   void compile_to_object(const std::string &file, const std::vector<Argument> &args,
                          const std::string &function = {}, const Target &t = Target());
+  /// Files of the kinds assembly, llvm_assembly, object, schedule and stmt.
+  void compile_to(const OutputFiles &files, const std::vector<Argument> &args,
+                  const std::string &function, const Target &t = Target());
+  template <typename Map, typename = typename Map::mapped_type>
+  void compile_to(const Map &files, const std::vector<Argument> &args, const std::string &function,
+                  const Target &t = Target()) {
+    compile_to(OutputFiles(files.begin(), files.end()), args, function, t);
+  }
 
- private:
+private:
   friend class Func;
   friend struct driver::JitCache;
   driver::JitCache &cache() const;
@@ -175,35 +190,26 @@ class CALO_EXPORT Pipeline {
 };
 
 /// Compiles and runs an expression without free variables.
-template <typename T>
-T evaluate(const Expr &e) {
+template <typename T> T evaluate(const Expr &e) {
   Func f;
   f() = cast(type_of<T>(), e);
   const Buffer<T, 0> b = f.realize();
   return b();
 }
 namespace lang {
-template <typename T>
-void take_result(const Buffer<void, -1> &b, T *out) {
+template <typename T> void take_result(const Buffer<void, -1> &b, T *out) {
   *out = Buffer<T, 0>(b)();
 }
 }  // namespace lang
 /// The values of a Tuple, one pointer each.
-template <typename... Ts>
-void evaluate(const Tuple &t, Ts *...out) {
+template <typename... Ts> void evaluate(const Tuple &t, Ts *...out) {
   Func f;
   f() = t;
   const Realization r = f.realize();
   size_t i = 0;
   (lang::take_result(r[i++], out), ...);
 }
-template <typename T>
-T evaluate_may_gpu(const Expr &e) {
-  return evaluate<T>(e);
-}
-template <typename... Ts>
-void evaluate_may_gpu(const Tuple &t, Ts *...out) {
-  evaluate(t, out...);
-}
+template <typename T> T evaluate_may_gpu(const Expr &e) { return evaluate<T>(e); }
+template <typename... Ts> void evaluate_may_gpu(const Tuple &t, Ts *...out) { evaluate(t, out...); }
 
 }  // namespace calotype

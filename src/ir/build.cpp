@@ -64,10 +64,12 @@ Expr convert_literal(Type t, const Expr &e) {
   if (const FloatImm *f = scalar.as<FloatImm>()) {
     result = element.is_float() ? make_float(element, f->value) : make_const(element, f->value);
   } else if (const IntImm *i = scalar.as<IntImm>()) {
-    result = element.is_float() ? make_float(element, static_cast<double>(i->value)) : make_int(element, i->value);
+    result = element.is_float() ? make_float(element, static_cast<double>(i->value))
+                                : make_int(element, i->value);
   } else {
     const uint64_t u = scalar.as<UIntImm>()->value;
-    result = element.is_float() ? make_float(element, static_cast<double>(u)) : make_uint(element, u);
+    result =
+        element.is_float() ? make_float(element, static_cast<double>(u)) : make_uint(element, u);
   }
   return e.type().lanes() > 1 ? make_broadcast(result, e.type().lanes()) : result;
 }
@@ -91,7 +93,8 @@ void match_lanes(Expr &a, Expr &b, const char *op, SrcLoc loc) {
   } else if (lb == 1) {
     b = make_broadcast(b, la);
   } else {
-    raise(Diagnostic("L0102", loc, std::string("operands of ") + op + " have different numbers of lanes")
+    raise(Diagnostic("L0102", loc,
+                     std::string("operands of ") + op + " have different numbers of lanes")
               .because("their types are " + describe(a, b)));
   }
 }
@@ -112,7 +115,8 @@ void match_types(Expr &a, Expr &b, const char *op, SrcLoc loc) {
   match_lanes(a, b, op, loc);
   if (a.type() == b.type()) return;
   if (a.type().is_handle() || b.type().is_handle()) {
-    raise(Diagnostic("L0102", loc, std::string("operands of ") + op + " have types that nothing converts")
+    raise(Diagnostic("L0102", loc,
+                     std::string("operands of ") + op + " have types that nothing converts")
               .because("their types are " + describe(a, b)));
   }
   if (is_literal(b) && !is_literal(a) && representable(a.type().element_of(), b)) {

@@ -36,26 +36,28 @@ struct CALO_EXPORT ReductionLink : Parameter {
 
 /// One definition: f(args) = values, for every point of rvars where the predicate holds.
 struct Definition {
-  std::vector<Expr> args;    ///< pure: Variables, one per dimension, innermost first
-  std::vector<Expr> values;  ///< one per Tuple element
+  std::vector<Expr> args;                ///< pure: Variables, one per dimension, innermost first
+  std::vector<Expr> values;              ///< one per Tuple element
   std::vector<ReductionVariable> rvars;  ///< empty for pure definitions; first is innermost
-  Expr predicate;            ///< undefined: always
+  Expr predicate;                        ///< undefined: always
   SrcLoc loc;
 };
 
 /// A Func while the user builds it.
 struct CALO_EXPORT FunctionBody : RefCounted {
-  uint64_t id = 0;        ///< order of creation in this process; never printed
-  std::string name;       ///< explicit name, or empty
-  SrcLoc loc;             ///< where the Func was made
-  std::vector<Name> args; ///< pure argument names
+  uint64_t id = 0;         ///< order of creation in this process; never printed
+  std::string name;        ///< explicit name, or empty
+  SrcLoc loc;              ///< where the Func was made
+  std::vector<Name> args;  ///< pure argument names
   std::vector<Type> types;
   std::vector<Type> required_types;  ///< of the definition to come; empty: any
   int required_dimensions = -1;      ///< -1: any
-  std::vector<Definition> definitions;  ///< [0] pure, then updates; Calls of itself have func == null
-  bool frozen = false;    ///< used by another Func or compiled: no further definitions
-  std::vector<Ref<Parameter>> outputs;  ///< one per Tuple element: constraints on its buffer when it is an output
-  Ref<RefCounted> attachment;           ///< the language's own (directives)
+  std::vector<Definition>
+      definitions;      ///< [0] pure, then updates; Calls of itself have func == null
+  bool frozen = false;  ///< used by another Func or compiled: no further definitions
+  std::vector<Ref<Parameter>>
+      outputs;  ///< one per Tuple element: constraints on its buffer when it is an output
+  Ref<RefCounted> attachment;  ///< the language's own (directives)
   bool defined() const { return !definitions.empty(); }
   int dimensions() const { return static_cast<int>(args.size()); }
   ~FunctionBody() override;

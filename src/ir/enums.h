@@ -5,7 +5,25 @@
 
 namespace calotype::ir {
 
-enum class ForType : uint8_t { Serial, Parallel, Vectorized, Unrolled, GPUBlock, GPUThread, GPULane };
-enum class MemoryType : uint8_t { Auto, Heap, Stack, Register, GPUShared, GPUTexture, LockedCache, VTCM, AMXTile };
+enum class ForType : uint8_t {
+  Serial,
+  Parallel,
+  Vectorized,
+  Unrolled,
+  GPUBlock,
+  GPUThread,
+  GPULane
+};
+enum class MemoryType : uint8_t {
+  Auto,
+  Heap,
+  Stack,
+  Register,
+  GPUShared,
+  GPUTexture,
+  LockedCache,
+  VTCM,
+  AMXTile
+};
 
 }  // namespace calotype::ir

@@ -29,8 +29,7 @@ bool Program::is_output(Name func) const {
 namespace {
 
 /// All Exprs of a definition, in the order in which uses count: left side, right side, domain, predicate.
-template <typename F>
-void for_each_root(const Definition &d, const F &f) {
+template <typename F> void for_each_root(const Definition &d, const F &f) {
   for (const Expr &e : d.args) f(e);
   for (const Expr &e : d.values) f(e);
   for (const ReductionVariable &v : d.rvars) {
@@ -40,8 +39,7 @@ void for_each_root(const Definition &d, const F &f) {
   if (d.predicate.defined()) f(d.predicate);
 }
 
-template <typename F>
-void map_roots(Definition &d, const F &f) {
+template <typename F> void map_roots(Definition &d, const F &f) {
   for (Expr &e : d.args) e = f(e);
   for (Expr &e : d.values) e = f(e);
   for (ReductionVariable &v : d.rvars) {
@@ -62,7 +60,7 @@ struct Uses {
 };
 
 class Collector final : public IRGraphVisitor {
- public:
+public:
   explicit Collector(Uses &uses) : uses_(uses) {}
   using IRGraphVisitor::visit;
   void visit(const Variable *op) override {
@@ -79,7 +77,7 @@ class Collector final : public IRGraphVisitor {
     if (params_.insert(p.get()).second) uses_.params.push_back(p);
   }
 
- private:
+private:
   Uses &uses_;
   std::unordered_set<const FunctionBody *> funcs_;
   std::unordered_set<const Parameter *> params_;
@@ -96,7 +94,7 @@ Uses uses_of(const FunctionBody &f) {
 
 /// Depth-first over calls, without recursion: chains of Funcs may be long.
 class GraphWalk {
- public:
+public:
   std::vector<FunctionBody *> order;  ///< producers first
   std::vector<ParameterRef> params;
 
@@ -119,7 +117,7 @@ class GraphWalk {
     if (seen_params_.insert(p.get()).second) params.push_back(p);
   }
 
- private:
+private:
   struct Frame {
     FunctionBody *f;
     Uses uses;
@@ -160,7 +158,8 @@ class GraphWalk {
       d.why.push_back({shown_name(*f.f), f.f->loc});
     }
     d.why.insert(d.why.begin(), {"it calls, in turn: " + path + shown_name(*callee), {}});
-    d.help.push_back("use an update over an RDom for a recurrence: f(x) = ...; f(r) = f(r - 1) + ...");
+    d.help.push_back(
+        "use an update over an RDom for a recurrence: f(x) = ...; f(r) = f(r - 1) + ...");
     raise(std::move(d));
   }
 
@@ -170,8 +169,8 @@ class GraphWalk {
 };
 
 /// Canonical names of Funcs; see Note [canonical names].
-std::unordered_map<const FunctionBody *, Name> name_funcs(std::vector<FunctionBody *> funcs,
-                                                          const std::unordered_set<std::string> &taken) {
+std::unordered_map<const FunctionBody *, Name> name_funcs(
+    std::vector<FunctionBody *> funcs, const std::unordered_set<std::string> &taken) {
   std::sort(funcs.begin(), funcs.end(),
             [](const FunctionBody *a, const FunctionBody *b) { return a->id < b->id; });
   std::unordered_map<std::string, int> bearers, next;
@@ -187,7 +186,7 @@ std::unordered_map<const FunctionBody *, Name> name_funcs(std::vector<FunctionBo
 
 /// Rewrites a body's Exprs into the Program's form.
 class Canonicalizer final : public IRGraphMutator {
- public:
+public:
   Canonicalizer(const std::unordered_map<const FunctionBody *, Name> &funcs,
                 const std::unordered_map<Name, Name> &vars, Name self, int index)
       : funcs_(funcs), vars_(vars), self_(self), index_(index) {}
@@ -218,10 +217,11 @@ class Canonicalizer final : public IRGraphMutator {
   }
   using IRGraphMutator::mutate;
 
- private:
+private:
   static Expr make_intrinsic_like(const Call *op, std::vector<Expr> args) {
     if (op->op != Intrinsic::None) return make_intrinsic(op->type, op->op, std::move(args));
-    return make_extern_call(op->type, op->name, std::move(args), op->call_type == CallType::PureExtern);
+    return make_extern_call(op->type, op->name, std::move(args),
+                            op->call_type == CallType::PureExtern);
   }
 
   /// Scalar parameters and buffer fields ("in.extent.0") follow their parameter's name.
@@ -293,7 +293,8 @@ Function make_function(const FunctionBody &body, Name name) {
   f.name = name;
   f.id = body.id;
   // The first definition tells more than the declaration: members of a class all stand where it is constructed.
-  f.loc = !body.definitions.empty() && body.definitions[0].loc.defined() ? body.definitions[0].loc : body.loc;
+  f.loc = !body.definitions.empty() && body.definitions[0].loc.defined() ? body.definitions[0].loc
+                                                                         : body.loc;
   f.args = body.args;
   f.types = body.types;
   f.definitions = body.definitions;
@@ -301,7 +302,7 @@ Function make_function(const FunctionBody &body, Name name) {
 }
 
 class ProgramBuilder {
- public:
+public:
   ProgramBuilder(const std::string &name, const std::vector<Ref<FunctionBody>> &outputs,
                  const std::vector<ParameterRef> &args)
       : outputs_(outputs) {
@@ -330,7 +331,7 @@ class ProgramBuilder {
     return std::move(program_);
   }
 
- private:
+private:
   void add(FunctionBody &body, int index) {
     body.frozen = true;
     Function f = make_function(body, names_.at(&body));
@@ -386,9 +387,10 @@ class ProgramBuilder {
 
   void remove_outputs(const std::unordered_set<const Parameter *> &own_outputs) {
     auto &params = walk_.params;  // a definition may read out.extent.0: that is no input
-    params.erase(std::remove_if(params.begin(), params.end(),
-                                [&](const ParameterRef &p) { return own_outputs.count(p.get()) != 0; }),
-                 params.end());
+    params.erase(
+        std::remove_if(params.begin(), params.end(),
+                       [&](const ParameterRef &p) { return own_outputs.count(p.get()) != 0; }),
+        params.end());
   }
 
   static void visit_constraints(const Parameter &p, Collector &collect) {
@@ -456,7 +458,8 @@ std::vector<Name> called_funcs(const Definition &d) {
   for_each_root(d, [&](const Expr &root) {
     for_each_expr(root, [&](const Expr &e) {
       const Call *c = e.as<Call>();
-      if (c && c->call_type == CallType::Halide && seen.insert(c->name).second) names.push_back(c->name);
+      if (c && c->call_type == CallType::Halide && seen.insert(c->name).second)
+        names.push_back(c->name);
     });
   });
   return names;

@@ -16,8 +16,8 @@ namespace calotype::ir {
 
 /// A Func of a Program.
 struct Function {
-  Name name;              ///< canonical: the explicit name, g[0] g[1] for repeated ones, f[i] for unnamed ones
-  uint64_t id = 0;        ///< FunctionBody::id
+  Name name;  ///< canonical: the explicit name, g[0] g[1] for repeated ones, f[i] for unnamed ones
+  uint64_t id = 0;  ///< FunctionBody::id
   SrcLoc loc;
   std::vector<Name> args;
   std::vector<Type> types;
@@ -32,33 +32,37 @@ struct Function {
 /// A whole algorithm.
 struct CALO_EXPORT Program {
   Name name;
-  std::vector<Function> funcs;     ///< producers before consumers
-  std::vector<Name> outputs;       ///< in argument order
+  std::vector<Function> funcs;       ///< producers before consumers
+  std::vector<Name> outputs;         ///< in argument order
   std::vector<ParameterRef> params;  ///< all parameters used (embedded ones too), in argument order
-  std::unordered_map<Name, Name> renamed;  ///< unnamed Vars: reserved name ("$v3") to canonical one ("v0")
+  std::unordered_map<Name, Name>
+      renamed;  ///< unnamed Vars: reserved name ("$v3") to canonical one ("v0")
 
   const Function *find(Name func) const;
   bool is_output(Name func) const;
 
- private:
+private:
   mutable std::unordered_map<Name, int> index_;
 };
 
 /// Options of make_program.
 struct ProgramOptions {
-  bool settle = true;   ///< numeric settling (ir/settle.h); off under strict_float
-  bool fma = true;      ///< numeric mode: `fma` or `nofma`
+  bool settle = true;  ///< numeric settling (ir/settle.h); off under strict_float
+  bool fma = true;     ///< numeric mode: `fma` or `nofma`
 };
 
 /// Collects everything `outputs` reach, freezes it, gives canonical names, orders it, renames unnamed Vars and RVars,
 /// and settles the numerics. Parameters: `args` as asked for, then the others in order of first use (Funcs producers first,
 /// definitions in order, then what constraints mention). Undefined and unset parameters are no mistake here.
 /// Throws L0201 (a Func without definition), L0210 (cycle), L0404 (two parameters with one name).
-CALO_EXPORT Program make_program(const std::string &name, const std::vector<Ref<FunctionBody>> &outputs,
-                                 const std::vector<ParameterRef> &args, const ProgramOptions &options);
+CALO_EXPORT Program make_program(const std::string &name,
+                                 const std::vector<Ref<FunctionBody>> &outputs,
+                                 const std::vector<ParameterRef> &args,
+                                 const ProgramOptions &options);
 
 /// Everything `outputs` reach, producers first. Throws L0201, L0210.
-CALO_EXPORT std::vector<FunctionBody *> reachable_funcs(const std::vector<Ref<FunctionBody>> &outputs);
+CALO_EXPORT std::vector<FunctionBody *> reachable_funcs(
+    const std::vector<Ref<FunctionBody>> &outputs);
 
 /// The parameters that describe `f`'s output buffers, made if there are none yet (dimension 0 dense, nothing else
 /// required). Requires a definition.

@@ -53,7 +53,8 @@ Region region_of(const Ref<BufferContents> &c) {
 Expr load_buffer(const Ref<BufferContents> &c, const Coordinate *coords, size_t n, SrcLoc at) {
   note_position(at);
   if (!c) undefined_buffer();
-  std::vector<Expr> args = expand_placeholder(exprs_of(coords, n), c->buffer.dimensions(), c->name, at);
+  std::vector<Expr> args =
+      expand_placeholder(exprs_of(coords, n), c->buffer.dimensions(), c->name, at);
   Ref<ir::Parameter> p = c->param;
   if (!p) {
     p = new EmbeddedParameter;

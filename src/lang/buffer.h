@@ -24,10 +24,13 @@ using RuntimeBuffer = Halide::Runtime::Buffer<void, Halide::Runtime::AnyDims, 4>
 struct CALO_EXPORT BufferContents final : ir::BufferHandle {
   RuntimeBuffer buffer;
   std::string name;
-  ir::Parameter *param = nullptr;  ///< while Exprs use the Buffer: what they refer to, and what owns this
+  ir::Parameter *param =
+      nullptr;  ///< while Exprs use the Buffer: what they refer to, and what owns this
   explicit BufferContents(RuntimeBuffer b) : buffer(std::move(b)) {}
   ~BufferContents() override;
-  halide_buffer_t *raw() const override { return const_cast<halide_buffer_t *>(buffer.raw_buffer()); }
+  halide_buffer_t *raw() const override {
+    return const_cast<halide_buffer_t *>(buffer.raw_buffer());
+  }
 };
 
 CALO_EXPORT Ref<BufferContents> make_contents(RuntimeBuffer b, const std::string &name);
@@ -50,12 +53,11 @@ using IfExprs = typename std::enable_if<
 }  // namespace lang
 
 /// T = void: the element type is known at run time only; D = -1 the same for the rank.
-template <typename T = void, int D = -1>
-class Buffer {
+template <typename T = void, int D = -1> class Buffer {
   using Element = typename std::conditional<std::is_void<T>::value, char, T>::type;
   using Value = typename std::remove_const<T>::type;
 
- public:
+public:
   using ElemType = T;
   using RuntimeView = Halide::Runtime::Buffer<T, D, 4>;
   static constexpr bool has_static_halide_type = !std::is_void<T>::value;
@@ -64,8 +66,7 @@ class Buffer {
   Buffer() = default;
   Buffer(std::nullptr_t) {}
   /// Shares the pixels; throws L0403 if type or rank differ.
-  template <typename T2, int D2>
-  Buffer(const Buffer<T2, D2> &o) : contents_(o.contents_) {
+  template <typename T2, int D2> Buffer(const Buffer<T2, D2> &o) : contents_(o.contents_) {
     if (contents_) lang::check_contents(contents_, static_type(), D);
   }
   template <typename T2, int D2, int S>
@@ -134,8 +135,7 @@ class Buffer {
 
   // ---- what it is -------------------------------------------------------------------------------
   bool defined() const { return contents_.defined(); }
-  template <typename T2, int D2>
-  bool same_as(const Buffer<T2, D2> &o) const {
+  template <typename T2, int D2> bool same_as(const Buffer<T2, D2> &o) const {
     return contents_.same_as(o.contents());
   }
   int use_count() const { return contents_ ? contents_->ref_count() : 0; }
@@ -186,13 +186,11 @@ class Buffer {
     const std::vector<lang::Coordinate> all(coords.begin(), coords.end());
     return lang::load_buffer(contents_, all.data(), all.size(), at);
   }
-  template <typename V>
-  Buffer &fill(V value) {
+  template <typename V> Buffer &fill(V value) {
     get()->fill(value);
     return *this;
   }
-  template <typename Fn>
-  const Buffer &for_each_element(Fn &&f) const {
+  template <typename Fn> const Buffer &for_each_element(Fn &&f) const {
     get()->for_each_element(std::forward<Fn>(f));
     return *this;
   }
@@ -202,18 +200,18 @@ class Buffer {
     return *this;
   }
   bool all_equal(Element v) const { return get()->all_equal(v); }
-  template <typename... Args>
-  bool contains(Args... coords) const {
+  template <typename... Args> bool contains(Args... coords) const {
     return held().buffer.contains(coords...);
   }
 
   // ---- copies and views -------------------------------------------------------------------------
   Buffer<Value, D> copy() const { return Buffer<Value, D>(get()->copy()); }
-  template <typename T2, int D2>
-  void copy_from(const Buffer<T2, D2> &o) {
+  template <typename T2, int D2> void copy_from(const Buffer<T2, D2> &o) {
     held().buffer.copy_from(o.contents()->buffer);
   }
-  Buffer cropped(int d, int min, int extent) const { return Buffer(get()->cropped(d, min, extent)); }
+  Buffer cropped(int d, int min, int extent) const {
+    return Buffer(get()->cropped(d, min, extent));
+  }
   void crop(int d, int min, int extent) { get()->crop(d, min, extent); }
   Buffer<T, (D > 0 ? D - 1 : D)> sliced(int d, int pos) const {
     return Buffer<T, (D > 0 ? D - 1 : D)>(get()->sliced(d, pos));
@@ -229,14 +227,8 @@ class Buffer {
   void translate(const std::vector<int> &by) { get()->translate(by); }
   Buffer transposed(int d1, int d2) const { return Buffer(get()->transposed(d1, d2)); }
   void transpose(int d1, int d2) { get()->transpose(d1, d2); }
-  template <typename... Args>
-  void set_min(Args... mins) {
-    held().buffer.set_min(mins...);
-  }
-  template <typename T2, int D2 = D>
-  Buffer<T2, D2> as() const {
-    return Buffer<T2, D2>(*this);
-  }
+  template <typename... Args> void set_min(Args... mins) { held().buffer.set_min(mins...); }
+  template <typename T2, int D2 = D> Buffer<T2, D2> as() const { return Buffer<T2, D2>(*this); }
   Buffer<typename std::add_const<T>::type, D> as_const() const {
     return Buffer<typename std::add_const<T>::type, D>(*this);
   }
@@ -259,9 +251,8 @@ class Buffer {
   int device_free(void *cx = nullptr) { return held().buffer.device_free(cx); }
   const Ref<lang::BufferContents> &contents() const { return contents_; }
 
- private:
-  template <typename T2, int D2>
-  friend class Buffer;
+private:
+  template <typename T2, int D2> friend class Buffer;
   lang::BufferContents &held() const {
     if (!contents_) lang::undefined_buffer();
     return *contents_;

@@ -10,7 +10,9 @@ namespace {
 
 using ir::Name;
 
-std::string count(size_t n, const char *what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
+std::string count(size_t n, const char *what) {
+  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
 
 /// The plain Var that `e` is (no parameter, no RVar), or empty.
 Name plain_var(const Expr &e) {
@@ -34,7 +36,7 @@ int implicit_count(const std::vector<Expr> &es) {
 
 /// One definition on its way into a Func.
 class Definer {
- public:
+public:
   Definer(ir::FunctionBody &f, std::vector<Expr> args, std::vector<Expr> values, SrcLoc at)
       : f_(f), args_(std::move(args)), values_(std::move(values)), at_(at) {}
 
@@ -65,14 +67,15 @@ class Definer {
     return static_cast<int>(f_.definitions.size()) - 1;
   }
 
- private:
+private:
   std::string who() const { return shown_name(f_); }
 
   void check_values() {
     for (const Expr &e : values_) {
       ir::require_defined(e, ("the value of " + who()).c_str(), at_);
       if (e.type().is_vector() || (e.type().is_handle() && e.as<ir::StringImm>())) {
-        raise(Diagnostic("L0103", at_, who() + " cannot have values of type " + to_string(e.type())));
+        raise(
+            Diagnostic("L0103", at_, who() + " cannot have values of type " + to_string(e.type())));
       }
     }
     for (const Expr &e : args_) ir::require_defined(e, ("a coordinate of " + who()).c_str(), at_);
@@ -81,7 +84,8 @@ class Definer {
   [[noreturn]] void frozen() const {
     raise(Diagnostic("L0209", at_, who() + " gets a definition after it was used")
               .because("the Func", f_.loc)
-              .because("another Func or a compiled pipeline already reads it, and would change with it")
+              .because(
+                  "another Func or a compiled pipeline already reads it, and would change with it")
               .fix("give all definitions of a Func before its first use"));
   }
 
@@ -92,15 +96,18 @@ class Definer {
     size_t at = placeholder(args_);
     if (at < args_.size()) {
       args_.erase(args_.begin() + static_cast<long>(at));
-      for (int i = 0; i < n; i++) args_.insert(args_.begin() + static_cast<long>(at) + i, Var::implicit(i));
+      for (int i = 0; i < n; i++)
+        args_.insert(args_.begin() + static_cast<long>(at) + i, Var::implicit(i));
     }
     for (size_t i = 0; i < args_.size(); i++) check_pure_arg(i);
     for (size_t i = 0; i < args_.size(); i++) pure_.push_back(plain_var(args_[i]));
     const auto links = links_in(values_);
     if (!links.empty()) {
-      raise(Diagnostic("L0205", at_, "the first definition of " + who() + " uses the RVar " + links[0]->name)
+      raise(Diagnostic("L0205", at_,
+                       "the first definition of " + who() + " uses the RVar " + links[0]->name)
                 .because("only updates walk over a reduction domain", links[0]->domain->loc)
-                .fix("define " + who() + " first, then update it: f(x) = 0; f(x) += g(x, " + links[0]->name + ")")
+                .fix("define " + who() + " first, then update it: f(x) = 0; f(x) += g(x, " +
+                     links[0]->name + ")")
                 .fix("or use an inline reduction: sum(...)"));
     }
     check_required();
@@ -121,7 +128,9 @@ class Definer {
   void check_pure_arg(size_t i) {
     const Expr &e = args_[i];
     if (const ir::ReductionLink *link = link_of(e)) {
-      raise(Diagnostic("L0206", at_, "the first definition of " + who() + " has the RVar " + link->name + " on its left")
+      raise(Diagnostic(
+                "L0206", at_,
+                "the first definition of " + who() + " has the RVar " + link->name + " on its left")
                 .because("only updates walk over a reduction domain", link->domain->loc)
                 .fix("give " + who() + " a pure definition first: f(x) = 0"));
     }
@@ -129,9 +138,12 @@ class Definer {
     if (v.empty()) {
       const auto links = links_in({e});
       raise(Diagnostic(links.empty() ? "L0215" : "L0206", at_,
-                       "coordinate " + std::to_string(i) + " of the first definition of " + who() + " is not a Var")
-                .because("the first definition gives the value at every point, so its left side names the dimensions")
-                .fix("write f(x, y) = ... first; later definitions may use any expression on the left"));
+                       "coordinate " + std::to_string(i) + " of the first definition of " + who() +
+                           " is not a Var")
+                .because("the first definition gives the value at every point, so its left side "
+                         "names the dimensions")
+                .fix("write f(x, y) = ... first; later definitions may use any expression on the "
+                     "left"));
     }
     for (size_t j = 0; j < i; j++) {
       if (plain_var(args_[j]) == v) {
@@ -150,7 +162,8 @@ class Definer {
     std::string declared, given;
     for (const Type &t : f_.required_types) declared += " " + to_string(t);
     for (const Expr &e : values_) given += " " + to_string(e.type());
-    for (size_t i = 0; fits && i < values_.size(); i++) fits = values_[i].type() == f_.required_types[i];
+    for (size_t i = 0; fits && i < values_.size(); i++)
+      fits = values_[i].type() == f_.required_types[i];
     if (fits) return;
     raise(Diagnostic("L0213", at_, who() + " is defined with the type" + given)
               .because("it was declared with the type" + declared, f_.loc)
@@ -162,12 +175,16 @@ class Definer {
   void make_update() {
     expand_update_placeholder();
     if (args_.size() != f_.args.size()) {
-      raise(Diagnostic("L0204", at_, "an update of " + who() + " has " + count(args_.size(), "coordinate"))
-                .because(who() + " has " + count(f_.args.size(), "dimension"), f_.definitions[0].loc));
+      raise(Diagnostic("L0204", at_,
+                       "an update of " + who() + " has " + count(args_.size(), "coordinate"))
+                .because(who() + " has " + count(f_.args.size(), "dimension"),
+                         f_.definitions[0].loc));
     }
     if (values_.size() != f_.types.size()) {
-      raise(Diagnostic("L0208", at_, "an update of " + who() + " has " + count(values_.size(), "value"))
-                .because("its first definition has " + std::to_string(f_.types.size()), f_.definitions[0].loc));
+      raise(Diagnostic("L0208", at_,
+                       "an update of " + who() + " has " + count(values_.size(), "value"))
+                .because("its first definition has " + std::to_string(f_.types.size()),
+                         f_.definitions[0].loc));
     }
     check_redefinition();
     for (size_t i = 0; i < values_.size(); i++) match_type(i);
@@ -203,10 +220,11 @@ class Definer {
     if (!all_vars || same) return;
     std::string vars;
     for (Name a : f_.args) vars += (vars.empty() ? "" : ", ") + a.str();
-    raise(Diagnostic("L0202", at_, who() + " is defined again with other Vars")
-              .because("its first definition has the Vars " + vars, f_.definitions[0].loc)
-              .because("an update names a dimension by the Var of the first definition, in its place")
-              .fix("write " + who() + "(" + vars + ") for an update, or take a new Func"));
+    raise(
+        Diagnostic("L0202", at_, who() + " is defined again with other Vars")
+            .because("its first definition has the Vars " + vars, f_.definitions[0].loc)
+            .because("an update names a dimension by the Var of the first definition, in its place")
+            .fix("write " + who() + "(" + vars + ") for an update, or take a new Func"));
   }
 
   void match_type(size_t i) {
@@ -266,14 +284,19 @@ class Definer {
       if (r.var == v) return;
     }
     if (v == "_" || Var::is_implicit(v)) {
-      raise(Diagnostic("L0214", at_, "the right side of " + who() + " has implicit dimensions, its left side none")
-                .because("_ on the right stands for dimensions that _ on the left must name")
-                .fix("write _ on the left too: f(x, _) = g(x, _)"));
+      raise(
+          Diagnostic("L0214", at_,
+                     "the right side of " + who() + " has implicit dimensions, its left side none")
+              .because("_ on the right stands for dimensions that _ on the left must name")
+              .fix("write _ on the left too: f(x, _) = g(x, _)"));
     }
     std::string vars;
     for (Name a : pure_) vars += (vars.empty() ? "" : ", ") + a.str();
-    raise(Diagnostic("L0205", at_, "the definition of " + who() + " uses " + shown_var(v) + ", which its left side does not have")
-              .because(pure_.empty() ? "its left side has no Vars" : "the Vars of its left side: " + vars)
+    raise(Diagnostic("L0205", at_,
+                     "the definition of " + who() + " uses " + shown_var(v) +
+                         ", which its left side does not have")
+              .because(pure_.empty() ? "its left side has no Vars"
+                                     : "the Vars of its left side: " + vars)
               .fix("add " + shown_var(v) + " to the left side, or use a constant or an RVar"));
   }
 
@@ -289,9 +312,11 @@ class Definer {
     const auto settle = [&](const Expr &e) -> Expr {
       const ir::Call *c = e.as<ir::Call>();
       if (!c) return e;
-      if (c->op == ir::Intrinsic::random && c->args.size() == 1) return place_random(c, coordinates, &randoms);
+      if (c->op == ir::Intrinsic::random && c->args.size() == 1)
+        return place_random(c, coordinates, &randoms);
       if (c->call_type != ir::CallType::Halide || !c->func) return e;
-      if (c->func.get() == &f_) return ir::make_func_call(c->type, c->name, c->args, c->value_index);
+      if (c->func.get() == &f_)
+        return ir::make_func_call(c->type, c->name, c->args, c->value_index);
       const_cast<ir::FunctionBody *>(c->func.get())->frozen = true;
       return e;
     };
@@ -306,7 +331,8 @@ class Definer {
 
   static Expr place_random(const ir::Call *c, std::vector<Expr> args, int *randoms) {
     Expr seed = c->args[0];
-    if (plain_var(seed) == "$random") seed = ir::make_var("$random." + std::to_string((*randoms)++));
+    if (plain_var(seed) == "$random")
+      seed = ir::make_var("$random." + std::to_string((*randoms)++));
     args.push_back(seed);
     return ir::make_intrinsic(c->type, ir::Intrinsic::random, std::move(args));
   }
@@ -315,7 +341,7 @@ class Definer {
   std::vector<Expr> args_, values_;
   SrcLoc at_;
   Ref<ir::ReductionDomain> domain_;  ///< given; null: found by the RVars in use
-  std::vector<Name> pure_;  ///< Vars that the left side has in their place
+  std::vector<Name> pure_;           ///< Vars that the left side has in their place
 };
 
 }  // namespace
@@ -339,8 +365,8 @@ std::vector<Expr> exprs_of(const Coordinate *coords, size_t n) {
   return es;
 }
 
-std::vector<Expr> expand_placeholder(const std::vector<Expr> &args, int dimensions, const std::string &who,
-                                     SrcLoc at) {
+std::vector<Expr> expand_placeholder(const std::vector<Expr> &args, int dimensions,
+                                     const std::string &who, SrcLoc at) {
   std::vector<Expr> result;
   bool found = false;
   const int missing = dimensions - static_cast<int>(args.size()) + 1;
@@ -365,7 +391,8 @@ std::vector<Expr> index_exprs(std::vector<Expr> coords, const std::string &who, 
   for (Expr &e : coords) {
     if (e.type() == Int(32)) continue;
     if (!e.type().is_int_or_uint() || e.type().is_vector()) {
-      raise(Diagnostic("L0103", at, "a coordinate of " + who + " is " + to_string(e.type()) + ", not an integer")
+      raise(Diagnostic("L0103", at,
+                       "a coordinate of " + who + " is " + to_string(e.type()) + ", not an integer")
                 .fix("cast it: cast<int>(e)"));
     }
     e = ir::make_cast(Int(32), e);
@@ -380,17 +407,20 @@ Expr call_func(const Ref<RefCounted> &f, std::vector<Expr> args, int value_index
   if (!body->defined()) {
     raise(Diagnostic("L0201", at, who + " is used before it is defined")
               .because("the Func", body->loc)
-              .because("what it gives is not known yet; a first definition cannot use the Func itself either")
+              .because("what it gives is not known yet; a first definition cannot use the Func "
+                       "itself either")
               .fix("write " + who + "(x, y, ...) = ... first"));
   }
   if (value_index < 0 && body->types.size() != 1) {
-    raise(Diagnostic("L0212", at, who + " has " + count(body->types.size(), "value") + " and is used as one")
+    raise(Diagnostic("L0212", at,
+                     who + " has " + count(body->types.size(), "value") + " and is used as one")
               .because("the Func", body->loc)
               .fix("pick one: f(x)[0], or write Tuple(f(x))"));
   }
   if (value_index >= static_cast<int>(body->types.size())) {
-    raise(Diagnostic("L0212", at, "value " + std::to_string(value_index) + " of " + who + ", which has " +
-                                      std::to_string(body->types.size()))
+    raise(Diagnostic("L0212", at,
+                     "value " + std::to_string(value_index) + " of " + who + ", which has " +
+                         std::to_string(body->types.size()))
               .because("the Func", body->loc));
   }
   const int index = std::max(value_index, 0);

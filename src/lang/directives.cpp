@@ -57,7 +57,8 @@ const char *partition_text(Partition p) {
   return "Auto";
 }
 
-void append(const Ref<RefCounted> &body, int stage, DirectiveKind kind, std::vector<Arg> args, SrcLoc at) {
+void append(const Ref<RefCounted> &body, int stage, DirectiveKind kind, std::vector<Arg> args,
+            SrcLoc at) {
   ir::FunctionBody &f = body_of(body);
   note_position(at);
   schedule::Directive d;
@@ -130,8 +131,6 @@ struct Stage::Record {
   SrcLoc loc;
 };
 
-Stage::Stage(const Func &f) : Stage(f.function().get(), 0) {}
-
 void Stage::record(Record &&r) {
   if (!ignored_) append(body_, index_, r.kind, std::move(r.args), r.loc);
 }
@@ -141,8 +140,8 @@ std::string Stage::name() const {
   return index_ ? base + ".update(" + std::to_string(index_ - 1) + ")" : base;
 }
 
-Stage &Stage::split(const VarOrRVar &old, const VarOrRVar &outer, const VarOrRVar &inner, const Expr &factor,
-                    TailStrategy tail) {
+Stage &Stage::split(const VarOrRVar &old, const VarOrRVar &outer, const VarOrRVar &inner,
+                    const Expr &factor, TailStrategy tail) {
   Record r{DirectiveKind::split, name_args({old, outer, inner}), old.loc};
   r.args.push_back(number(factor, old.loc));
   lang::add_tail(r.args, tail, old.loc);
@@ -213,9 +212,9 @@ Stage &Stage::tile(const std::vector<VarOrRVar> &previous, const std::vector<Var
   const size_t n = previous.size();
   if (n == 0 || outers.size() != n || inners.size() != n || factors.size() != n) {
     raise(Diagnostic("S0105", lang::recent_position(), "tile of lists of different lengths")
-              .because(std::to_string(n) + " loops, " + std::to_string(outers.size()) + " outer and " +
-                       std::to_string(inners.size()) + " inner names, " + std::to_string(factors.size()) +
-                       " factors"));
+              .because(std::to_string(n) + " loops, " + std::to_string(outers.size()) +
+                       " outer and " + std::to_string(inners.size()) + " inner names, " +
+                       std::to_string(factors.size()) + " factors"));
   }
   std::vector<VarOrRVar> order = inners;
   for (size_t i = 0; i < n; i++) {
@@ -282,7 +281,9 @@ Stage &Stage::compute_with(const Stage &s, const VarOrRVar &v, LoopAlignStrategy
 }
 
 Stage &Stage::partition(const VarOrRVar &v, Partition p) {
-  record({DirectiveKind::partition, {name_arg(v), Arg::enumerator(lang::partition_text(p), v.loc)}, v.loc});
+  record({DirectiveKind::partition,
+          {name_arg(v), Arg::enumerator(lang::partition_text(p), v.loc)},
+          v.loc});
   return *this;
 }
 Stage &Stage::never_partition_all(SrcLoc at) {
@@ -302,8 +303,8 @@ Stage &Stage::always_partition(const std::vector<VarOrRVar> &vars, SrcLoc at) {
   return *this;
 }
 
-Stage &Stage::prefetch(const Func &f, const VarOrRVar &at, const VarOrRVar &from, const Expr &offset,
-                       PrefetchBoundStrategy) {
+Stage &Stage::prefetch(const Func &f, const VarOrRVar &at, const VarOrRVar &from,
+                       const Expr &offset, PrefetchBoundStrategy) {
   record({DirectiveKind::prefetch,
           {Arg::name(f.name(), at.loc), name_arg(at), name_arg(from), number(offset, at.loc)},
           at.loc});
@@ -335,13 +336,13 @@ Stage &Stage::gpu(const VarOrRVar &bx, const VarOrRVar &tx, DeviceAPI) {
   record({DirectiveKind::gpu, name_args({bx, tx}), bx.loc});
   return *this;
 }
-Stage &Stage::gpu(const VarOrRVar &bx, const VarOrRVar &by, const VarOrRVar &tx, const VarOrRVar &ty,
-                  DeviceAPI) {
+Stage &Stage::gpu(const VarOrRVar &bx, const VarOrRVar &by, const VarOrRVar &tx,
+                  const VarOrRVar &ty, DeviceAPI) {
   record({DirectiveKind::gpu, name_args({bx, by, tx, ty}), bx.loc});
   return *this;
 }
-Stage &Stage::gpu(const VarOrRVar &bx, const VarOrRVar &by, const VarOrRVar &bz, const VarOrRVar &tx,
-                  const VarOrRVar &ty, const VarOrRVar &tz, DeviceAPI) {
+Stage &Stage::gpu(const VarOrRVar &bx, const VarOrRVar &by, const VarOrRVar &bz,
+                  const VarOrRVar &tx, const VarOrRVar &ty, const VarOrRVar &tz, DeviceAPI) {
   record({DirectiveKind::gpu, name_args({bx, by, bz, tx, ty, tz}), bx.loc});
   return *this;
 }
@@ -366,29 +367,33 @@ Stage &Stage::gpu_tile(const VarOrRVar &x, const VarOrRVar &tx, const Expr &fx, 
   record({DirectiveKind::gpu_tile, gpu_tile_args({x, tx}, {fx}, tail), x.loc});
   return *this;
 }
-Stage &Stage::gpu_tile(const VarOrRVar &x, const VarOrRVar &y, const VarOrRVar &bx, const VarOrRVar &by,
-                       const VarOrRVar &tx, const VarOrRVar &ty, const Expr &fx, const Expr &fy,
-                       TailStrategy tail, DeviceAPI) {
+Stage &Stage::gpu_tile(const VarOrRVar &x, const VarOrRVar &y, const VarOrRVar &bx,
+                       const VarOrRVar &by, const VarOrRVar &tx, const VarOrRVar &ty,
+                       const Expr &fx, const Expr &fy, TailStrategy tail, DeviceAPI) {
   record({DirectiveKind::gpu_tile, gpu_tile_args({x, y, bx, by, tx, ty}, {fx, fy}, tail), x.loc});
   return *this;
 }
-Stage &Stage::gpu_tile(const VarOrRVar &x, const VarOrRVar &y, const VarOrRVar &tx, const VarOrRVar &ty,
-                       const Expr &fx, const Expr &fy, TailStrategy tail, DeviceAPI) {
+Stage &Stage::gpu_tile(const VarOrRVar &x, const VarOrRVar &y, const VarOrRVar &tx,
+                       const VarOrRVar &ty, const Expr &fx, const Expr &fy, TailStrategy tail,
+                       DeviceAPI) {
   record({DirectiveKind::gpu_tile, gpu_tile_args({x, y, tx, ty}, {fx, fy}, tail), x.loc});
   return *this;
 }
-Stage &Stage::gpu_tile(const VarOrRVar &x, const VarOrRVar &y, const VarOrRVar &z, const VarOrRVar &tx,
-                       const VarOrRVar &ty, const VarOrRVar &tz, const Expr &fx, const Expr &fy,
-                       const Expr &fz, TailStrategy tail, DeviceAPI) {
-  record({DirectiveKind::gpu_tile, gpu_tile_args({x, y, z, tx, ty, tz}, {fx, fy, fz}, tail), x.loc});
+Stage &Stage::gpu_tile(const VarOrRVar &x, const VarOrRVar &y, const VarOrRVar &z,
+                       const VarOrRVar &tx, const VarOrRVar &ty, const VarOrRVar &tz,
+                       const Expr &fx, const Expr &fy, const Expr &fz, TailStrategy tail,
+                       DeviceAPI) {
+  record(
+      {DirectiveKind::gpu_tile, gpu_tile_args({x, y, z, tx, ty, tz}, {fx, fy, fz}, tail), x.loc});
   return *this;
 }
-Stage &Stage::gpu_tile(const VarOrRVar &x, const VarOrRVar &y, const VarOrRVar &z, const VarOrRVar &bx,
-                       const VarOrRVar &by, const VarOrRVar &bz, const VarOrRVar &tx, const VarOrRVar &ty,
-                       const VarOrRVar &tz, const Expr &fx, const Expr &fy, const Expr &fz,
-                       TailStrategy tail, DeviceAPI) {
-  record({DirectiveKind::gpu_tile, gpu_tile_args({x, y, z, bx, by, bz, tx, ty, tz}, {fx, fy, fz}, tail),
-          x.loc});
+Stage &Stage::gpu_tile(const VarOrRVar &x, const VarOrRVar &y, const VarOrRVar &z,
+                       const VarOrRVar &bx, const VarOrRVar &by, const VarOrRVar &bz,
+                       const VarOrRVar &tx, const VarOrRVar &ty, const VarOrRVar &tz,
+                       const Expr &fx, const Expr &fy, const Expr &fz, TailStrategy tail,
+                       DeviceAPI) {
+  record({DirectiveKind::gpu_tile,
+          gpu_tile_args({x, y, z, bx, by, bz, tx, ty, tz}, {fx, fy, fz}, tail), x.loc});
   return *this;
 }
 
@@ -403,14 +408,17 @@ Func &Func::compute_inline(SrcLoc at) {
   return *this;
 }
 Func &Func::compute_at(const Func &consumer, const VarOrRVar &v) {
-  append(body_, 0, DirectiveKind::compute_at, {lang::level_arg(consumer.body_, -1, v.text, v.loc)}, v.loc);
+  append(body_, 0, DirectiveKind::compute_at, {lang::level_arg(consumer.body_, -1, v.text, v.loc)},
+         v.loc);
   return *this;
 }
 Func &Func::compute_at(const LoopLevel &level, SrcLoc at) {
   if (level.is_root()) return compute_root(at);
   if (level.is_inlined()) return compute_inline(at);
-  if (!level.defined()) raise(Diagnostic("S0103", at, "compute_at of a LoopLevel that was never set"));
-  append(body_, 0, DirectiveKind::compute_at, {lang::level_arg(level.body_, level.stage_, level.var_, at)}, at);
+  if (!level.defined())
+    raise(Diagnostic("S0103", at, "compute_at of a LoopLevel that was never set"));
+  append(body_, 0, DirectiveKind::compute_at,
+         {lang::level_arg(level.body_, level.stage_, level.var_, at)}, at);
   return *this;
 }
 Func &Func::store_root(SrcLoc at) {
@@ -418,13 +426,15 @@ Func &Func::store_root(SrcLoc at) {
   return *this;
 }
 Func &Func::store_at(const Func &consumer, const VarOrRVar &v) {
-  append(body_, 0, DirectiveKind::store_at, {lang::level_arg(consumer.body_, -1, v.text, v.loc)}, v.loc);
+  append(body_, 0, DirectiveKind::store_at, {lang::level_arg(consumer.body_, -1, v.text, v.loc)},
+         v.loc);
   return *this;
 }
 Func &Func::store_at(const LoopLevel &level, SrcLoc at) {
   if (level.is_root()) return store_root(at);
   if (!level.body_) raise(Diagnostic("S0103", at, "store_at of a LoopLevel that is no loop"));
-  append(body_, 0, DirectiveKind::store_at, {lang::level_arg(level.body_, level.stage_, level.var_, at)}, at);
+  append(body_, 0, DirectiveKind::store_at,
+         {lang::level_arg(level.body_, level.stage_, level.var_, at)}, at);
   return *this;
 }
 Func &Func::hoist_storage_root(SrcLoc at) {
@@ -432,7 +442,8 @@ Func &Func::hoist_storage_root(SrcLoc at) {
   return *this;
 }
 Func &Func::hoist_storage(const Func &consumer, const VarOrRVar &v) {
-  append(body_, 0, DirectiveKind::hoist_storage, {lang::level_arg(consumer.body_, -1, v.text, v.loc)}, v.loc);
+  append(body_, 0, DirectiveKind::hoist_storage,
+         {lang::level_arg(consumer.body_, -1, v.text, v.loc)}, v.loc);
   return *this;
 }
 Func &Func::hoist_storage(const LoopLevel &level, SrcLoc at) {
@@ -449,7 +460,8 @@ Arg dimension(const Var &v, SrcLoc at) { return Arg::name(v.name(), at); }
 }  // namespace
 
 Func &Func::bound(const Var &v, const Expr &min, const Expr &extent, SrcLoc at) {
-  append(body_, 0, DirectiveKind::bound, {dimension(v, at), number(min, at), number(extent, at)}, at);
+  append(body_, 0, DirectiveKind::bound, {dimension(v, at), number(min, at), number(extent, at)},
+         at);
   return *this;
 }
 Func &Func::bound_extent(const Var &v, const Expr &extent, SrcLoc at) {
@@ -476,7 +488,8 @@ Func &Func::align_storage(const Var &v, const Expr &alignment, SrcLoc at) {
 }
 Func &Func::fold_storage(const Var &v, const Expr &factor, bool forward, SrcLoc at) {
   append(body_, 0, DirectiveKind::fold_storage,
-         {dimension(v, at), number(factor, at), Arg::enumerator(forward ? "true" : "false", at)}, at);
+         {dimension(v, at), number(factor, at), Arg::enumerator(forward ? "true" : "false", at)},
+         at);
   return *this;
 }
 Func &Func::reorder_storage(const std::vector<Var> &vars, SrcLoc at) {
@@ -503,8 +516,10 @@ Func &Func::ring_buffer(const Expr &extent, SrcLoc at) {
   append(body_, 0, DirectiveKind::ring_buffer, {number(extent, at)}, at);
   return *this;
 }
-Func &Func::memoize(const Expr &key, SrcLoc at) {
-  append(body_, 0, DirectiveKind::memoize, key.defined() ? std::vector<Arg>{Arg::value(key, at)} : std::vector<Arg>(), at);
+Func &Func::memoize(const EvictionKey &key, SrcLoc at) {
+  std::vector<Arg> args;
+  if (key.key.defined()) args.push_back(Arg::value(key.key, at));
+  append(body_, 0, DirectiveKind::memoize, std::move(args), at);
   return *this;
 }
 Func &Func::trace_loads(SrcLoc at) {

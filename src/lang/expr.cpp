@@ -84,7 +84,8 @@ Expr select_list(const std::vector<Expr> &list) {
               .fix("give a last value for when no condition holds"));
   }
   Expr result = list.back();
-  for (size_t i = list.size() - 1; i >= 2; i -= 2) result = select(list[i - 2], list[i - 1], result);
+  for (size_t i = list.size() - 1; i >= 2; i -= 2)
+    result = select(list[i - 2], list[i - 1], result);
   return result;
 }
 
@@ -94,7 +95,8 @@ Expr operator-(const Expr &a) {
   const SrcLoc at = lang::recent_position();
   ir::require_defined(a, "the operand of -", at);
   if (const int64_t *i = ir::as_const_int(a)) {
-    if (a.type().is_scalar()) return ir::make_int(a.type(), static_cast<int64_t>(0 - static_cast<uint64_t>(*i)));
+    if (a.type().is_scalar())
+      return ir::make_int(a.type(), static_cast<int64_t>(0 - static_cast<uint64_t>(*i)));
   }
   if (a.type().is_float()) {  // 0 - x would lose the sign of zero
     if (const double *f = ir::as_const_float(a)) {
@@ -137,7 +139,8 @@ Expr cast(Type t, const Expr &e) {
   const SrcLoc at = lang::recent_position();
   ir::require_defined(e, "the operand of cast", at);
   if (t.bits() == 0) raise(Diagnostic("L0103", at, "cast to an undefined type"));
-  if (t.lanes() > 1 && e.type().lanes() == 1) return ir::make_broadcast(cast(t.element_of(), e), t.lanes());
+  if (t.lanes() > 1 && e.type().lanes() == 1)
+    return ir::make_broadcast(cast(t.element_of(), e), t.lanes());
   if (t.is_handle() != e.type().is_handle()) {
     if (t.bits() == 64 && e.type().bits() == 64) return ir::make_reinterpret(t, e);
     raise(Diagnostic("L0103", at, "no cast from " + to_string(e.type()) + " to " + to_string(t)));
@@ -185,7 +188,8 @@ Expr select(const Expr &condition, const Expr &t, const Expr &f) {
   Expr a = t, b = f;
   ir::match_types(a, b, "select", at);
   if (!condition.type().is_bool()) {
-    raise(Diagnostic("L0103", at, "the condition of select is " + to_string(condition.type()) + ", not bool")
+    raise(Diagnostic("L0103", at,
+                     "the condition of select is " + to_string(condition.type()) + ", not bool")
               .fix("compare it: x != 0"));
   }
   const int lanes = condition.type().lanes();
@@ -233,7 +237,9 @@ Expr mux(const Expr &index, const std::vector<Expr> &values) {
   return result;
 }
 
-Expr mux(const Expr &index, std::initializer_list<Expr> values) { return mux(index, std::vector<Expr>(values)); }
+Expr mux(const Expr &index, std::initializer_list<Expr> values) {
+  return mux(index, std::vector<Expr>(values));
+}
 
 Tuple mux(const Expr &index, const std::vector<Tuple> &values) {
   if (values.empty()) raise(Diagnostic("L0105", lang::recent_position(), "mux of no values"));
@@ -254,8 +260,9 @@ Tuple::Tuple(const std::vector<Expr> &e) : exprs_(e) {
 
 Expr &Tuple::operator[](size_t i) {
   if (i >= exprs_.size()) {
-    raise(Diagnostic("L0212", lang::recent_position(),
-                     "element " + std::to_string(i) + " of a Tuple of " + std::to_string(exprs_.size())));
+    raise(Diagnostic(
+        "L0212", lang::recent_position(),
+        "element " + std::to_string(i) + " of a Tuple of " + std::to_string(exprs_.size())));
   }
   return exprs_[i];
 }

@@ -16,7 +16,6 @@
 #include "../base/type.h"
 #include "../ir/expr.h"
 
-
 namespace calotype {
 
 class FuncRef;
@@ -52,18 +51,18 @@ using IfNumber = typename std::enable_if<std::is_arithmetic<T>::value, int>::typ
 /// `a op b` for two expressions, and with a C++ number on either side.
 #define CALO_OPERATOR(op, function)                                                   \
   inline Expr operator op(const Expr &a, const Expr &b) { return function(a, b); }    \
-  template <typename T, lang::IfNumber<T> = 0>                                        \
-  Expr operator op(const Expr &a, T b) {                                              \
+  template <typename T, lang::IfNumber<T> = 0> Expr operator op(const Expr &a, T b) { \
     return function(a, lang::literal(a, Expr(b)));                                    \
   }                                                                                   \
-  template <typename T, lang::IfNumber<T> = 0>                                        \
-  Expr operator op(T a, const Expr &b) {                                              \
+  template <typename T, lang::IfNumber<T> = 0> Expr operator op(T a, const Expr &b) { \
     return function(lang::literal(b, Expr(a)), b);                                    \
   }
-#define CALO_NODE_OPERATOR(op, Kind)                                                           \
-  namespace lang {                                                                             \
-  inline Expr make_##Kind(const Expr &a, const Expr &b) { return binary(ir::NodeKind::Kind, a, b); } \
-  }                                                                                            \
+#define CALO_NODE_OPERATOR(op, Kind)                      \
+  namespace lang {                                        \
+  inline Expr make_##Kind(const Expr &a, const Expr &b) { \
+    return binary(ir::NodeKind::Kind, a, b);              \
+  }                                                       \
+  }                                                       \
   CALO_OPERATOR(op, lang::make_##Kind)
 
 CALO_NODE_OPERATOR(+, Add)
@@ -103,20 +102,13 @@ CALO_EXPORT std::ostream &operator<<(std::ostream &o, const Type &t);
 
 /// Integers wrap; float to integer truncates and saturates, NaN gives 0; to bool: x != 0.
 CALO_EXPORT Expr cast(Type t, const Expr &e);
-template <typename T>
-Expr cast(const Expr &e) {
-  return cast(type_of<T>(), e);
-}
+template <typename T> Expr cast(const Expr &e) { return cast(type_of<T>(), e); }
 /// The same bits as another type of equal width.
 CALO_EXPORT Expr reinterpret(Type t, const Expr &e);
-template <typename T>
-Expr reinterpret(const Expr &e) {
-  return reinterpret(type_of<T>(), e);
-}
+template <typename T> Expr reinterpret(const Expr &e) { return reinterpret(type_of<T>(), e); }
 /// Clamps to the range of `t` first.
 CALO_EXPORT Expr saturating_cast(Type t, const Expr &e);
-template <typename T>
-Expr saturating_cast(const Expr &e) {
+template <typename T> Expr saturating_cast(const Expr &e) {
   return saturating_cast(type_of<T>(), e);
 }
 
@@ -124,20 +116,16 @@ Expr saturating_cast(const Expr &e) {
 
 CALO_EXPORT Expr min(const Expr &a, const Expr &b);  ///< a < b ? a : b
 CALO_EXPORT Expr max(const Expr &a, const Expr &b);  ///< a > b ? a : b
-template <typename T, lang::IfNumber<T> = 0>
-Expr min(const Expr &a, T b) {
+template <typename T, lang::IfNumber<T> = 0> Expr min(const Expr &a, T b) {
   return min(a, lang::literal(a, Expr(b)));
 }
-template <typename T, lang::IfNumber<T> = 0>
-Expr min(T a, const Expr &b) {
+template <typename T, lang::IfNumber<T> = 0> Expr min(T a, const Expr &b) {
   return min(lang::literal(b, Expr(a)), b);
 }
-template <typename T, lang::IfNumber<T> = 0>
-Expr max(const Expr &a, T b) {
+template <typename T, lang::IfNumber<T> = 0> Expr max(const Expr &a, T b) {
   return max(a, lang::literal(a, Expr(b)));
 }
-template <typename T, lang::IfNumber<T> = 0>
-Expr max(T a, const Expr &b) {
+template <typename T, lang::IfNumber<T> = 0> Expr max(T a, const Expr &b) {
   return max(lang::literal(b, Expr(a)), b);
 }
 template <typename... Rest>
@@ -171,7 +159,7 @@ CALO_EXPORT Expr mux(const Expr &index, const Tuple &values);
 
 // ---- arithmetic without surprises at the ends of the range --------------------------------------
 
-CALO_EXPORT Expr abs(const Expr &a);                 ///< signed integers give unsigned ones
+CALO_EXPORT Expr abs(const Expr &a);                  ///< signed integers give unsigned ones
 CALO_EXPORT Expr absd(const Expr &a, const Expr &b);  ///< |a - b| without overflow
 CALO_EXPORT Expr lerp(const Expr &zero, const Expr &one, const Expr &weight);
 CALO_EXPORT Expr div_round_to_zero(const Expr &a, const Expr &b);
@@ -201,11 +189,12 @@ CALO_EXPORT Expr count_trailing_zeros(const Expr &a);
 
 // ---- floating-point functions: integers become float32 first ------------------------------------
 
-#define CALO_FLOAT_FUNCTIONS(X)                                                                  \
-  X(sqrt) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) \
-  X(atanh) X(exp) X(log) X(erf) X(floor) X(ceil) X(trunc) X(round) X(fast_exp) X(fast_log)       \
-  X(fast_sin) X(fast_cos) X(fast_tan) X(fast_asin) X(fast_acos) X(fast_atan) X(fast_tanh)        \
-  X(fast_inverse) X(fast_inverse_sqrt)
+#define CALO_FLOAT_FUNCTIONS(X)                                                                   \
+  X(sqrt)                                                                                         \
+  X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) \
+      X(exp) X(log) X(erf) X(floor) X(ceil) X(trunc) X(round) X(fast_exp) X(fast_log) X(fast_sin) \
+          X(fast_cos) X(fast_tan) X(fast_asin) X(fast_acos) X(fast_atan) X(fast_tanh)             \
+              X(fast_inverse) X(fast_inverse_sqrt)
 #define CALO_FLOAT_FUNCTION(name) CALO_EXPORT Expr name(const Expr &x);
 CALO_FLOAT_FUNCTIONS(CALO_FLOAT_FUNCTION)
 #undef CALO_FLOAT_FUNCTION
@@ -230,10 +219,7 @@ CALO_EXPORT Expr likely_if_innermost(const Expr &e);
 /// The promise that e lies in [lo, hi] already (either end may be undefined).
 CALO_EXPORT Expr unsafe_promise_clamped(const Expr &e, const Expr &lo, const Expr &hi);
 CALO_EXPORT Expr undef(Type t);
-template <typename T>
-Expr undef() {
-  return undef(type_of<T>());
-}
+template <typename T> Expr undef() { return undef(type_of<T>()); }
 /// Uniform in [0, 1), or over all integers of 32 bits: a function of the coordinates of the definition
 /// and the seed (without one: of the place of the call in its Func).
 CALO_EXPORT Expr random_float(const Expr &seed = Expr());
@@ -241,8 +227,7 @@ CALO_EXPORT Expr random_uint(const Expr &seed = Expr());
 CALO_EXPORT Expr random_int(const Expr &seed = Expr());
 
 /// The first argument's value; when it is computed, all arguments are printed.
-template <typename... Args>
-Expr print(const Expr &value, const Args &...more) {
+template <typename... Args> Expr print(const Expr &value, const Args &...more) {
   return lang::print_list({value, Expr(more)...});
 }
 template <typename... Args>

@@ -14,7 +14,7 @@ uint16_t float_to_bits16(double v, int mantissa_bits) {
   if (std::isinf(v)) return sign | infinity;
   if (v == 0) return sign;
   int exponent = 0;
-  std::frexp(v, &exponent);  // |v| in [0.5, 1) * 2^exponent
+  std::frexp(v, &exponent);       // |v| in [0.5, 1) * 2^exponent
   const int smallest = 2 - bias;  // below, numbers are denormal and share the smallest spacing
   const int unit = (exponent > smallest ? exponent : smallest) - 1 - mantissa_bits;
   // In units of the last place, rounded to even; then a carry into the exponent is plain addition.

@@ -15,8 +15,7 @@ CALO_EXPORT double bits16_to_float(uint16_t bits, int mantissa_bits);
 }  // namespace lang
 
 /// Common to both: `Mantissa` bits of fraction, 15 - Mantissa of exponent.
-template <typename Self, int Mantissa>
-struct Float16Base {
+template <typename Self, int Mantissa> struct Float16Base {
   Float16Base() = default;
   explicit Float16Base(double v) : bits_(lang::float_to_bits16(v, Mantissa)) {}
   uint16_t to_bits() const { return bits_; }
@@ -37,7 +36,7 @@ struct Float16Base {
   bool is_negative() const { return (bits_ & 0x8000) != 0; }
   bool is_zero() const { return (bits_ & 0x7fff) == 0; }
 
- private:
+private:
   static constexpr uint16_t kInfinity = 0x7fff & ~((1 << Mantissa) - 1);
   uint16_t bits_ = 0;
 };
@@ -58,11 +57,9 @@ static_assert(sizeof(float16_t) == 2 && sizeof(bfloat16_t) == 2, "elements of bu
 
 }  // namespace calotype
 
-template <>
-struct halide_type_of_helper<calotype::float16_t> {
+template <> struct halide_type_of_helper<calotype::float16_t> {
   static constexpr halide_type_t value() { return halide_type_t(halide_type_float, 16); }
 };
-template <>
-struct halide_type_of_helper<calotype::bfloat16_t> {
+template <> struct halide_type_of_helper<calotype::bfloat16_t> {
   static constexpr halide_type_t value() { return halide_type_t(halide_type_bfloat, 16); }
 };

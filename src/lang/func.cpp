@@ -3,6 +3,7 @@
 
 #include "../ir/visit.h"
 #include "internal.h"
+#include "later.h"
 
 namespace calotype {
 
@@ -10,7 +11,9 @@ namespace lang {
 
 Directives::~Directives() = default;
 
-std::string shown_name(const ir::FunctionBody &f) { return f.name.empty() ? "(unnamed Func)" : f.name; }
+std::string shown_name(const ir::FunctionBody &f) {
+  return f.name.empty() ? "(unnamed Func)" : f.name;
+}
 
 void refuse_later(const std::string &what, SrcLoc at) {
   raise(Diagnostic("L0901", at, what + " is not available yet"));
@@ -70,8 +73,9 @@ std::vector<Expr> initial_args(const std::vector<Expr> &args, const std::vector<
 
 void need_definition(const ir::FunctionBody &f, const char *what, SrcLoc at) {
   if (f.defined()) return;
-  raise(Diagnostic("L0201", at, std::string(what) + " of " + shown_name(f) + " before it is defined")
-            .because("the Func", f.loc));
+  raise(
+      Diagnostic("L0201", at, std::string(what) + " of " + shown_name(f) + " before it is defined")
+          .because("the Func", f.loc));
 }
 
 }  // namespace
@@ -86,7 +90,9 @@ FuncTupleElementRef::FuncTupleElementRef(const FuncRef &ref, int index)
 
 FuncTupleElementRef::operator Expr() const {
   if (index_ < 0) {
-    raise(Diagnostic("L0212", loc_, "value " + std::to_string(index_) + " of " + lang::shown_name(body_of(body_))));
+    raise(
+        Diagnostic("L0212", loc_,
+                   "value " + std::to_string(index_) + " of " + lang::shown_name(body_of(body_))));
   }
   return lang::call_func(body_, args_, index_, loc_);
 }
@@ -99,9 +105,10 @@ Stage FuncTupleElementRef::assign(const Expr &e) {
     values.push_back(own ? e : lang::call_func(body_, args_, static_cast<int>(i), loc_));
   }
   if (index_ < 0 || index_ >= static_cast<int>(values.size())) {
-    raise(Diagnostic("L0212", loc_, "an assignment to value " + std::to_string(index_) + " of " +
-                                        lang::shown_name(body_of(body_)) + ", which has " +
-                                        std::to_string(values.size())));
+    raise(Diagnostic("L0212", loc_,
+                     "an assignment to value " + std::to_string(index_) + " of " +
+                         lang::shown_name(body_of(body_)) + ", which has " +
+                         std::to_string(values.size())));
   }
   return Stage(body_, lang::define(body_of(body_), args_, values, loc_));
 }
@@ -153,9 +160,10 @@ Stage FuncRef::update(lang::Update op, const std::vector<Expr> &values) {
     lang::define(f, args, init, loc_);
   }
   if (values.size() != f.types.size()) {
-    raise(Diagnostic("L0208", loc_, "an update of " + lang::shown_name(f) + " has " +
-                                        std::to_string(values.size()) + " values, the Func " +
-                                        std::to_string(f.types.size()))
+    raise(Diagnostic("L0208", loc_,
+                     "an update of " + lang::shown_name(f) + " has " +
+                         std::to_string(values.size()) + " values, the Func " +
+                         std::to_string(f.types.size()))
               .because("the Func", f.loc));
   }
   std::vector<Expr> results;
@@ -223,9 +231,9 @@ bool Func::defined() const { return body_of(body_).defined(); }
 
 Type Func::type() const {
   if (types().size() != 1) {
-    raise(Diagnostic("L0212", lang::recent_position(), "the type of " + lang::shown_name(body_of(body_)) +
-                                                           ", which has " + std::to_string(types().size()) +
-                                                           " values"));
+    raise(Diagnostic("L0212", lang::recent_position(),
+                     "the type of " + lang::shown_name(body_of(body_)) + ", which has " +
+                         std::to_string(types().size()) + " values"));
   }
   return types()[0];
 }
@@ -242,7 +250,8 @@ int Func::outputs() const { return static_cast<int>(types().size()); }
 Expr Func::value() const {
   const Tuple all = values();
   if (all.size() != 1) {
-    raise(Diagnostic("L0212", lang::recent_position(), "the value of a Func of several values: use values()"));
+    raise(Diagnostic("L0212", lang::recent_position(),
+                     "the value of a Func of several values: use values()"));
   }
   return all[0];
 }
@@ -290,7 +299,8 @@ Stage Func::update(int i, SrcLoc at) {
 OutputImageParam Func::output_buffer(SrcLoc at) const {
   const std::vector<OutputImageParam> all = output_buffers(at);
   if (all.size() != 1) {
-    raise(Diagnostic("L0212", at, "output_buffer() of a Func of several values: use output_buffers()"));
+    raise(Diagnostic("L0212", at,
+                     "output_buffer() of a Func of several values: use output_buffers()"));
   }
   return all[0];
 }
@@ -307,10 +317,12 @@ Func &Func::set_estimate(const Var &v, const Expr &min, const Expr &extent, SrcL
   const ir::FunctionBody &f = body_of(body_);
   for (size_t i = 0; i < f.args.size(); i++) {
     if (f.args[i] != v.name()) continue;
-    for (OutputImageParam &p : output_buffers(at)) p.dim(static_cast<int>(i)).set_estimate(min, extent);
+    for (OutputImageParam &p : output_buffers(at))
+      p.dim(static_cast<int>(i)).set_estimate(min, extent);
     return *this;
   }
-  raise(Diagnostic("L0205", at, lang::shown_name(f) + " has no dimension " + v.name()).because("the Func", f.loc));
+  raise(Diagnostic("L0205", at, lang::shown_name(f) + " has no dimension " + v.name())
+            .because("the Func", f.loc));
 }
 
 Func &Func::set_estimates(const Region &estimates, SrcLoc at) {
@@ -321,16 +333,39 @@ Func &Func::set_estimates(const Region &estimates, SrcLoc at) {
 
 // ---- refused ------------------------------------------------------------------------------------
 
+void Func::define_extern(const std::string &function, const std::vector<ExternFuncArgument> &, Type,
+                         int, NameMangling, DeviceAPI) {
+  refuse("Func::define_extern", function);
+}
+void Func::define_extern(const std::string &function, const std::vector<ExternFuncArgument> &, Type,
+                         const std::vector<Var> &, NameMangling, DeviceAPI) {
+  refuse("Func::define_extern", function);
+}
+void Func::define_extern(const std::string &function, const std::vector<ExternFuncArgument> &,
+                         const std::vector<Type> &, int, NameMangling, DeviceAPI) {
+  refuse("Func::define_extern", function);
+}
+void Func::define_extern(const std::string &function, const std::vector<ExternFuncArgument> &,
+                         const std::vector<Type> &, const std::vector<Var> &, NameMangling,
+                         DeviceAPI) {
+  refuse("Func::define_extern", function);
+}
+
 void Func::refuse(const char *what, const std::string &detail) const {
-  lang::refuse_later(std::string(what) + (detail.empty() ? "" : "(\"" + detail + "\")"), lang::recent_position());
+  lang::refuse_later(std::string(what) + (detail.empty() ? "" : "(\"" + detail + "\")"),
+                     lang::recent_position());
 }
 Func Func::in(const Func &, SrcLoc at) { lang::refuse_later("Func::in", at); }
 Func Func::in(const std::vector<Func> &, SrcLoc at) { lang::refuse_later("Func::in", at); }
 Func Func::in(SrcLoc at) { lang::refuse_later("Func::in", at); }
 Func Func::clone_in(const Func &, SrcLoc at) { lang::refuse_later("Func::clone_in", at); }
-Func Func::clone_in(const std::vector<Func> &, SrcLoc at) { lang::refuse_later("Func::clone_in", at); }
+Func Func::clone_in(const std::vector<Func> &, SrcLoc at) {
+  lang::refuse_later("Func::clone_in", at);
+}
 Func Func::copy_to_device(DeviceAPI, SrcLoc at) { lang::refuse_later("Func::copy_to_device", at); }
 Func Func::copy_to_host(SrcLoc at) { lang::refuse_later("Func::copy_to_host", at); }
-void Func::debug_to_file(const std::string &, SrcLoc at) { lang::refuse_later("Func::debug_to_file", at); }
+void Func::debug_to_file(const std::string &, SrcLoc at) {
+  lang::refuse_later("Func::debug_to_file", at);
+}
 
 }  // namespace calotype

@@ -39,6 +39,14 @@ struct JITUserContext;
 struct JITHandlers;
 struct RealizationArg;
 enum StmtOutputFormat { Text, HTML };
+enum class OutputFileType;
+enum class NameMangling { Default, C, CPlusPlus };
+
+/// What a memoized Func is remembered by.
+struct EvictionKey {
+  Expr key;
+  explicit EvictionKey(const Expr &e = Expr()) : key(e) {}
+};
 
 namespace lang {
 
@@ -53,7 +61,7 @@ using IfVars = typename std::enable_if<
 
 /// One value of a Tuple-valued Func: f(x)[1].
 class CALO_EXPORT FuncTupleElementRef {
- public:
+public:
   FuncTupleElementRef(const FuncRef &ref, int index);
   operator Expr() const;
   Stage operator=(const Expr &e);
@@ -64,7 +72,7 @@ class CALO_EXPORT FuncTupleElementRef {
   Stage operator/=(const Expr &e);
   int index() const { return index_; }
 
- private:
+private:
   Stage assign(const Expr &e);
   Ref<RefCounted> body_;
   std::vector<Expr> args_;
@@ -74,7 +82,7 @@ class CALO_EXPORT FuncTupleElementRef {
 
 /// A Func at some coordinates: a value on the right of a definition, its target on the left.
 class CALO_EXPORT FuncRef {
- public:
+public:
   FuncRef(Ref<RefCounted> body, const lang::Coordinate *coords, size_t n, SrcLoc at);
   FuncRef(const FuncRef &) = default;
 
@@ -105,7 +113,7 @@ class CALO_EXPORT FuncRef {
   const std::vector<Expr> &args() const { return args_; }
   SrcLoc loc() const { return loc_; }
 
- private:
+private:
   friend class FuncTupleElementRef;
   friend class Tuple;
   Stage update(lang::Update op, const std::vector<Expr> &values);
@@ -116,7 +124,7 @@ class CALO_EXPORT FuncRef {
 
 /// A loop of a Func, or around everything: where another Func is computed or stored.
 class CALO_EXPORT LoopLevel {
- public:
+public:
   LoopLevel() = default;
   LoopLevel(const Func &f, const VarOrRVar &v, int stage = -1, SrcLoc at = SrcLoc::here());
   static LoopLevel root(SrcLoc at = SrcLoc::here());
@@ -126,7 +134,7 @@ class CALO_EXPORT LoopLevel {
   bool is_root() const { return kind_ == Kind::Root; }
   bool is_inlined() const { return kind_ == Kind::Inlined; }
 
- private:
+private:
   friend class Stage;
   friend class Func;
   enum class Kind { None, Root, Inlined, At } kind_ = Kind::None;
@@ -144,8 +152,7 @@ struct ReductionSplit {
 
 /// One definition of a Func: the pure one or update(i). What the directives do: directives.def.
 class CALO_EXPORT Stage {
- public:
-  Stage(const Func &f);
+public:
   Stage(Ref<RefCounted> body, int index, bool ignored = false)
       : body_(std::move(body)), index_(index), ignored_(ignored) {}
   std::string name() const;
@@ -259,7 +266,7 @@ class CALO_EXPORT Stage {
   const Ref<RefCounted> &body() const { return body_; }
   int index() const { return index_; }
 
- private:
+private:
   friend class Func;
   struct Record;
   void record(Record &&r);
@@ -270,7 +277,7 @@ class CALO_EXPORT Stage {
 
 /// A function from integer points to values. Copies share the definition.
 class CALO_EXPORT Func {
- public:
+public:
   Func(SrcLoc at = SrcLoc::here()) : Func(std::string(), at) {}
   explicit Func(const std::string &name, SrcLoc at = SrcLoc::here());
   explicit Func(const char *name, SrcLoc at = SrcLoc::here()) : Func(std::string(name), at) {}
@@ -399,12 +406,10 @@ class CALO_EXPORT Func {
   Func &always_partition_all(SrcLoc at = SrcLoc::here()) {
     return stage([&](Stage &s) { s.always_partition_all(at); });
   }
-  template <typename... Args>
-  Func &never_partition(const VarOrRVar &x, const Args &...rest) {
+  template <typename... Args> Func &never_partition(const VarOrRVar &x, const Args &...rest) {
     return stage([&](Stage &s) { s.never_partition(x, rest...); });
   }
-  template <typename... Args>
-  Func &always_partition(const VarOrRVar &x, const Args &...rest) {
+  template <typename... Args> Func &always_partition(const VarOrRVar &x, const Args &...rest) {
     return stage([&](Stage &s) { s.always_partition(x, rest...); });
   }
   Func &prefetch(const Func &f, const VarOrRVar &at, const VarOrRVar &from, const Expr &offset,
@@ -414,12 +419,10 @@ class CALO_EXPORT Func {
   Func &hexagon(const VarOrRVar &x = Var::outermost()) {
     return stage([&](Stage &s) { s.hexagon(x); });
   }
-  template <typename... Args>
-  Func &gpu_threads(const VarOrRVar &x, const Args &...more) {
+  template <typename... Args> Func &gpu_threads(const VarOrRVar &x, const Args &...more) {
     return stage([&](Stage &s) { s.gpu_threads(x, more...); });
   }
-  template <typename... Args>
-  Func &gpu_blocks(const VarOrRVar &x, const Args &...more) {
+  template <typename... Args> Func &gpu_blocks(const VarOrRVar &x, const Args &...more) {
     return stage([&](Stage &s) { s.gpu_blocks(x, more...); });
   }
   Func &gpu_lanes(const VarOrRVar &x, DeviceAPI api = DeviceAPI::Default_GPU) {
@@ -428,12 +431,10 @@ class CALO_EXPORT Func {
   Func &gpu_single_thread(DeviceAPI api = DeviceAPI::Default_GPU, SrcLoc at = SrcLoc::here()) {
     return stage([&](Stage &s) { s.gpu_single_thread(api, at); });
   }
-  template <typename... Args>
-  Func &gpu(const VarOrRVar &x, const Args &...more) {
+  template <typename... Args> Func &gpu(const VarOrRVar &x, const Args &...more) {
     return stage([&](Stage &s) { s.gpu(x, more...); });
   }
-  template <typename... Args>
-  Func &gpu_tile(const VarOrRVar &x, const Args &...more) {
+  template <typename... Args> Func &gpu_tile(const VarOrRVar &x, const Args &...more) {
     return stage([&](Stage &s) { s.gpu_tile(x, more...); });
   }
 
@@ -465,15 +466,14 @@ class CALO_EXPORT Func {
   Func &store_in(MemoryType m, SrcLoc at = SrcLoc::here());
   Func &async(SrcLoc at = SrcLoc::here());
   Func &ring_buffer(const Expr &extent, SrcLoc at = SrcLoc::here());
-  Func &memoize(const Expr &key = Expr(), SrcLoc at = SrcLoc::here());
+  Func &memoize(const EvictionKey &key = EvictionKey(), SrcLoc at = SrcLoc::here());
   Func &trace_loads(SrcLoc at = SrcLoc::here());
   Func &trace_stores(SrcLoc at = SrcLoc::here());
   Func &trace_realizations(SrcLoc at = SrcLoc::here());
   Func &add_trace_tag(const std::string &tag, SrcLoc at = SrcLoc::here());
   Func &no_profiling(SrcLoc at = SrcLoc::here());
   /// Estimates of the region asked for; no directive.
-  Func &set_estimate(const Var &v, const Expr &min, const Expr &extent,
-                     SrcLoc at = SrcLoc::here());
+  Func &set_estimate(const Var &v, const Expr &min, const Expr &extent, SrcLoc at = SrcLoc::here());
   Func &set_estimates(const Region &estimates, SrcLoc at = SrcLoc::here());
 
   // ---- refused by L0901 --------------------------------------------------------------------------
@@ -484,21 +484,23 @@ class CALO_EXPORT Func {
   Func clone_in(const std::vector<Func> &consumers, SrcLoc at = SrcLoc::here());
   Func copy_to_device(DeviceAPI api = DeviceAPI::Default_GPU, SrcLoc at = SrcLoc::here());
   Func copy_to_host(SrcLoc at = SrcLoc::here());
-  template <typename... Args>
-  void define_extern(const char *function, const Args &...) {
-    refuse("define_extern", function);
-  }
-  template <typename... Args>
-  void define_extern(const std::string &function, const Args &...) {
-    refuse("define_extern", function);
-  }
-  template <typename P>
-  void add_custom_lowering_pass(P *pass) {
+  void define_extern(const std::string &function, const std::vector<ExternFuncArgument> &args,
+                     Type t, int dimensions, NameMangling m = NameMangling::Default,
+                     DeviceAPI api = DeviceAPI::Host);
+  void define_extern(const std::string &function, const std::vector<ExternFuncArgument> &args,
+                     Type t, const std::vector<Var> &vars, NameMangling m = NameMangling::Default,
+                     DeviceAPI api = DeviceAPI::Host);
+  void define_extern(const std::string &function, const std::vector<ExternFuncArgument> &args,
+                     const std::vector<Type> &types, int dimensions,
+                     NameMangling m = NameMangling::Default, DeviceAPI api = DeviceAPI::Host);
+  void define_extern(const std::string &function, const std::vector<ExternFuncArgument> &args,
+                     const std::vector<Type> &types, const std::vector<Var> &vars,
+                     NameMangling m = NameMangling::Default, DeviceAPI api = DeviceAPI::Host);
+  template <typename P> void add_custom_lowering_pass(P *pass) {
     delete pass;
     refuse("add_custom_lowering_pass", std::string());
   }
   void debug_to_file(const std::string &filename, SrcLoc at = SrcLoc::here());
-  operator ExternFuncArgument() const;
 
   // ---- running and compiling: driver/pipeline.cpp ------------------------------------------------
   /// Computes the region [0, sizes) into new buffers. Compiles once for as long as nothing changes.
@@ -526,12 +528,30 @@ class CALO_EXPORT Func {
   Module compile_to_module(const std::vector<Argument> &args, const std::string &function = {},
                            const Target &t = Target());
   Callable compile_to_callable(const std::vector<Argument> &args, const Target &t = Target());
+  void compile_to(const std::vector<std::pair<OutputFileType, std::string>> &files,
+                  const std::vector<Argument> &args, const std::string &function,
+                  const Target &t = Target());
+  template <typename Map, typename = typename Map::mapped_type>
+  void compile_to(const Map &files, const std::vector<Argument> &args, const std::string &function,
+                  const Target &t = Target()) {
+    compile_to(std::vector<std::pair<OutputFileType, std::string>>(files.begin(), files.end()),
+               args, function, t);
+  }
+  void compile_to_file(const std::string &prefix, const std::vector<Argument> &args,
+                       const std::string &function = {}, const Target &t = Target());
+  void compile_to_static_library(const std::string &prefix, const std::vector<Argument> &args,
+                                 const std::string &function = {}, const Target &t = Target());
+  void compile_to_header(const std::string &file, const std::vector<Argument> &args,
+                         const std::string &function = {}, const Target &t = Target());
+  void compile_to_c(const std::string &file, const std::vector<Argument> &args,
+                    const std::string &function = {}, const Target &t = Target());
+  void compile_to_bitcode(const std::string &file, const std::vector<Argument> &args,
+                          const std::string &function = {}, const Target &t = Target());
   Pipeline pipeline() const;
 
- private:
+private:
   friend class Stage;
-  template <typename F>
-  Func &stage(F &&f) {
+  template <typename F> Func &stage(F &&f) {
     Stage s(body_, 0);
     f(s);
     return *this;

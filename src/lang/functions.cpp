@@ -116,7 +116,8 @@ Expr lerp(const Expr &zero, const Expr &one, const Expr &weight) {
   ir::match_types(a, b, "lerp", at);
   need_defined(w, Intrinsic::lerp);
   if (w.type().is_int()) {
-    if (!ir::is_const(w)) wrong_type(Intrinsic::lerp, w.type(), "an unsigned or floating-point weight");
+    if (!ir::is_const(w))
+      wrong_type(Intrinsic::lerp, w.type(), "an unsigned or floating-point weight");
     w = ir::make_cast(a.type().is_float() ? a.type() : Float(32), w);
   }
   if (a.type().is_float() && w.type().is_uint()) {
@@ -141,7 +142,8 @@ Expr mod_round_to_zero(const Expr &x, const Expr &y) {
   Expr a = x, b = y;
   ir::match_types(a, b, "mod_round_to_zero", lang::recent_position());
   if (!a.type().is_int()) return a % b;
-  return select(b == ir::make_zero(b.type()), ir::make_zero(a.type()), a - div_round_to_zero(a, b) * b);
+  return select(b == ir::make_zero(b.type()), ir::make_zero(a.type()),
+                a - div_round_to_zero(a, b) * b);
 }
 
 Expr widening_add(const Expr &x, const Expr &y) {
@@ -162,7 +164,8 @@ Expr widening_mul(const Expr &x, const Expr &y) {
   Expr a = x, b = y;
   need_defined(a, op);
   need_defined(b, op);
-  if (a.type().is_int_or_uint() && b.type().is_int_or_uint() && a.type().bits() == b.type().bits() &&
+  if (a.type().is_int_or_uint() && b.type().is_int_or_uint() &&
+      a.type().bits() == b.type().bits() &&
       a.type().lanes() == b.type().lanes()) {  // signs may differ: the product fits a signed type
     const Type::Code code = a.type().is_int() || b.type().is_int() ? Type::Int : Type::UInt;
     return ir::make_intrinsic(widened(op, a.type()).with_code(code), op, {a, b});
@@ -193,11 +196,21 @@ Expr widen_right(Intrinsic op, const Expr &a, const Expr &b) {
 }
 }  // namespace
 
-Expr widen_right_add(const Expr &a, const Expr &b) { return widen_right(Intrinsic::widen_right_add, a, b); }
-Expr widen_right_sub(const Expr &a, const Expr &b) { return widen_right(Intrinsic::widen_right_sub, a, b); }
-Expr widen_right_mul(const Expr &a, const Expr &b) { return widen_right(Intrinsic::widen_right_mul, a, b); }
-Expr saturating_add(const Expr &a, const Expr &b) { return integer_op(Intrinsic::saturating_add, a, b); }
-Expr saturating_sub(const Expr &a, const Expr &b) { return integer_op(Intrinsic::saturating_sub, a, b); }
+Expr widen_right_add(const Expr &a, const Expr &b) {
+  return widen_right(Intrinsic::widen_right_add, a, b);
+}
+Expr widen_right_sub(const Expr &a, const Expr &b) {
+  return widen_right(Intrinsic::widen_right_sub, a, b);
+}
+Expr widen_right_mul(const Expr &a, const Expr &b) {
+  return widen_right(Intrinsic::widen_right_mul, a, b);
+}
+Expr saturating_add(const Expr &a, const Expr &b) {
+  return integer_op(Intrinsic::saturating_add, a, b);
+}
+Expr saturating_sub(const Expr &a, const Expr &b) {
+  return integer_op(Intrinsic::saturating_sub, a, b);
+}
 Expr halving_add(const Expr &a, const Expr &b) { return integer_op(Intrinsic::halving_add, a, b); }
 Expr halving_sub(const Expr &a, const Expr &b) { return integer_op(Intrinsic::halving_sub, a, b); }
 Expr rounding_halving_add(const Expr &a, const Expr &b) {
@@ -216,7 +229,8 @@ Expr multiply_shift(Intrinsic op, const Expr &x, const Expr &y, const Expr &q) {
   const Type t = match_integers(op, a, b);
   widened(op, t);
   need_defined(q, op);
-  if (!q.type().is_uint() && !ir::is_const(q)) wrong_type(op, q.type(), "an unsigned number of bits");
+  if (!q.type().is_uint() && !ir::is_const(q))
+    wrong_type(op, q.type(), "an unsigned number of bits");
   Expr amount = ir::make_cast(t.element_of().with_code(Type::UInt), q);
   if (amount.type().lanes() < t.lanes()) amount = ir::make_broadcast(amount, t.lanes());
   return ir::make_intrinsic(t, op, {a, b, amount});
@@ -314,8 +328,9 @@ Expr likely_if_innermost(const Expr &e) { return marker(Intrinsic::likely_if_inn
 Expr unsafe_promise_clamped(const Expr &e, const Expr &lo, const Expr &hi) {
   need_defined(e, Intrinsic::unsafe_promise_clamped);
   const Type t = e.type();
-  return ir::make_intrinsic(t, Intrinsic::unsafe_promise_clamped,
-                            {e, lo.defined() ? cast(t, lo) : t.min(), hi.defined() ? cast(t, hi) : t.max()});
+  return ir::make_intrinsic(
+      t, Intrinsic::unsafe_promise_clamped,
+      {e, lo.defined() ? cast(t, lo) : t.min(), hi.defined() ? cast(t, hi) : t.max()});
 }
 
 Expr undef(Type t) { return ir::make_intrinsic(t, Intrinsic::undef, {}); }
@@ -360,7 +375,9 @@ Expr require_list(const Expr &condition, const std::vector<Expr> &value_and_mess
 
 }  // namespace lang
 
-void lang::refuse_extern(const char *name) { refuse_later(std::string("the extern function ") + name, recent_position()); }
+void lang::refuse_extern(const char *name) {
+  refuse_later(std::string("the extern function ") + name, recent_position());
+}
 
 Expr memoize_tag(const Expr &, const Expr &) {
   lang::refuse_later("memoize_tag", lang::recent_position());

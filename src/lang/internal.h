@@ -25,7 +25,7 @@ std::string shown_name(const ir::FunctionBody &f);
 /// FunctionBody::attachment: the directives written in C++, in call order.
 struct Directives final : RefCounted {
   std::vector<schedule::Directive> list;
-  uint64_t version = 0;  ///< grows with every change
+  uint64_t version = 0;   ///< grows with every change
   Ref<RefCounted> cache;  ///< Func::realize's compiled code (driver/pipeline.cpp)
   ~Directives() override;
 };

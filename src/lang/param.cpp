@@ -23,7 +23,9 @@ Expr parameter_expr(const Ref<ir::Parameter> &p) { return ir::make_var(p->name, 
 
 void set_parameter_bits(ir::Parameter &p, Type given, uint64_t bits, SrcLoc at) {
   if (given != p.type) {
-    Diagnostic d("L0104", at, "the value does not fit the parameter " + p.name + " of type " + to_string(p.type));
+    Diagnostic d(
+        "L0104", at,
+        "the value does not fit the parameter " + p.name + " of type " + to_string(p.type));
     d.why.push_back({"the parameter", p.loc});
     raise(std::move(d));
   }
@@ -84,8 +86,9 @@ Dimension Dimension::dim(int i) const { return OutputImageParam(param_).dim(i); 
 namespace {
 const Ref<ir::Parameter> &held(const Ref<ir::Parameter> &p) {
   if (!p) {
-    raise(Diagnostic("L0101", lang::recent_position(), "an ImageParam without type and rank is used")
-              .fix("make it with both: ImageParam(UInt(8), 2)"));
+    raise(
+        Diagnostic("L0101", lang::recent_position(), "an ImageParam without type and rank is used")
+            .fix("make it with both: ImageParam(UInt(8), 2)"));
   }
   return p;
 }
@@ -138,7 +141,8 @@ ImageParam::ImageParam(Type t, int dimensions, const std::string &name, SrcLoc a
 Expr ImageParam::load(const lang::Coordinate *coords, size_t n, SrcLoc at) const {
   lang::note_position(at);
   const std::string who = held(param_)->name;
-  std::vector<Expr> args = lang::expand_placeholder(lang::exprs_of(coords, n), dimensions(), who, at);
+  std::vector<Expr> args =
+      lang::expand_placeholder(lang::exprs_of(coords, n), dimensions(), who, at);
   return ir::make_image_call(param_->type, param_, lang::index_exprs(std::move(args), who, at));
 }
 
@@ -169,8 +173,8 @@ void ImageParam::bind(const Ref<RefCounted> &contents, SrcLoc at) {
   const Type given = c->buffer.type();
   if (given != type() || c->buffer.dimensions() != dimensions()) {
     raise(Diagnostic("L0403", at, "a buffer does not fit the parameter " + name())
-              .because("the parameter is " + to_string(type()) + " with " + std::to_string(dimensions()) +
-                           " dimensions",
+              .because("the parameter is " + to_string(type()) + " with " +
+                           std::to_string(dimensions()) + " dimensions",
                        param_->loc)
               .because("the buffer is " + to_string(given) + " with " +
                        std::to_string(c->buffer.dimensions()) + " dimensions"));
@@ -179,7 +183,8 @@ void ImageParam::bind(const Ref<RefCounted> &contents, SrcLoc at) {
 }
 
 Buffer<void, -1> ImageParam::get() const {
-  return Buffer<void, -1>(Ref<lang::BufferContents>(static_cast<lang::BufferContents *>(held(param_)->buffer.get())));
+  return Buffer<void, -1>(
+      Ref<lang::BufferContents>(static_cast<lang::BufferContents *>(held(param_)->buffer.get())));
 }
 
 void ImageParam::reset() { held(param_)->buffer = nullptr; }

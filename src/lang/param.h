@@ -20,8 +20,7 @@ CALO_EXPORT Ref<ir::Parameter> make_scalar_parameter(Type t, const std::string &
 CALO_EXPORT Expr parameter_expr(const Ref<ir::Parameter> &p);
 CALO_EXPORT void set_parameter_bits(ir::Parameter &p, Type given, uint64_t bits, SrcLoc at);
 
-template <typename T>
-uint64_t bits_of(T value) {
+template <typename T> uint64_t bits_of(T value) {
   uint64_t bits = 0;
   std::memcpy(&bits, &value, sizeof(T));
   return bits;
@@ -29,7 +28,7 @@ uint64_t bits_of(T value) {
 
 /// One dimension of an image parameter or output: its size as Exprs, its constraints and estimates.
 class CALO_EXPORT Dimension {
- public:
+public:
   Expr min() const;
   Expr extent() const;
   Expr max() const;
@@ -46,7 +45,7 @@ class CALO_EXPORT Dimension {
   }
   Dimension dim(int i) const;
 
- private:
+private:
   friend class calotype::OutputImageParam;
   Dimension(Ref<ir::Parameter> p, int d) : param_(std::move(p)), d_(d) {}
   Ref<ir::Parameter> param_;
@@ -56,9 +55,8 @@ class CALO_EXPORT Dimension {
 }  // namespace lang
 
 /// A scalar that is set between runs.
-template <typename T = void>
-class Param {
- public:
+template <typename T = void> class Param {
+public:
   Param(SrcLoc at = SrcLoc::here()) : Param(std::string(), at) {}
   explicit Param(const std::string &name, SrcLoc at = SrcLoc::here())
       : param_(lang::make_scalar_parameter(type_of<T>(), name, at)) {}
@@ -79,8 +77,7 @@ class Param {
   Type type() const { return param_->type; }
   bool defined() const { return param_.defined(); }
   /// Throws L0104 if a number of another type doesn't fit.
-  template <typename U>
-  void set(const U &value, SrcLoc at = SrcLoc::here()) {
+  template <typename U> void set(const U &value, SrcLoc at = SrcLoc::here()) {
     const T v = static_cast<T>(value);
     if (static_cast<U>(v) != value && value == value) refuse(at);
     lang::set_parameter_bits(*param_, type(), lang::bits_of(v), at);
@@ -98,40 +95,37 @@ class Param {
   void set_max_value(const Expr &e) { param_->max_value = e.defined() ? cast(type(), e) : e; }
   Expr min_value() const { return param_->min_value; }
   Expr max_value() const { return param_->max_value; }
-  template <typename U>
-  void set_estimate(const U &value) {
+  template <typename U> void set_estimate(const U &value) {
     param_->estimate = cast(type(), Expr(value));
   }
   const Ref<ir::Parameter> &parameter() const { return param_; }
   operator Expr() const { return lang::parameter_expr(param_); }
 
- private:
+private:
   void refuse(SrcLoc at) const { lang::set_parameter_bits(*param_, Type(), 0, at); }
   Ref<ir::Parameter> param_;
 };
 
 /// A scalar whose type is chosen when the program runs.
-template <>
-class Param<void> {
- public:
+template <> class Param<void> {
+public:
   explicit Param(Type t, const std::string &name = {}, SrcLoc at = SrcLoc::here())
       : param_(lang::make_scalar_parameter(t, name, at)) {}
   const std::string &name() const { return param_->name; }
   Type type() const { return param_->type; }
-  template <typename U>
-  void set(const U &value, SrcLoc at = SrcLoc::here()) {
+  template <typename U> void set(const U &value, SrcLoc at = SrcLoc::here()) {
     lang::set_parameter_bits(*param_, type_of<U>(), lang::bits_of(value), at);
   }
   const Ref<ir::Parameter> &parameter() const { return param_; }
   operator Expr() const { return lang::parameter_expr(param_); }
 
- private:
+private:
   Ref<ir::Parameter> param_;
 };
 
 /// A buffer of a pipeline seen from outside: an output, or (ImageParam) an input.
 class CALO_EXPORT OutputImageParam {
- public:
+public:
   OutputImageParam() = default;
   explicit OutputImageParam(Ref<ir::Parameter> p) : param_(std::move(p)) {}
   const std::string &name() const;
@@ -152,13 +146,13 @@ class CALO_EXPORT OutputImageParam {
   OutputImageParam &set_estimates(const Region &estimates);
   const Ref<ir::Parameter> &parameter() const { return param_; }
 
- protected:
+protected:
   Ref<ir::Parameter> param_;
 };
 
 /// An input buffer that is bound between runs.
 class CALO_EXPORT ImageParam : public OutputImageParam {
- public:
+public:
   ImageParam() = default;
   ImageParam(Type t, int dimensions, SrcLoc at = SrcLoc::here())
       : ImageParam(t, dimensions, std::string(), at) {}
@@ -166,8 +160,7 @@ class CALO_EXPORT ImageParam : public OutputImageParam {
   explicit ImageParam(Ref<ir::Parameter> p) : OutputImageParam(std::move(p)) {}
 
   /// Throws L0403 if type or rank differ.
-  template <typename T, int D>
-  void set(const Buffer<T, D> &b, SrcLoc at = SrcLoc::here()) {
+  template <typename T, int D> void set(const Buffer<T, D> &b, SrcLoc at = SrcLoc::here()) {
     bind(b.contents(), at);
   }
   Buffer<void, -1> get() const;
@@ -187,7 +180,7 @@ class CALO_EXPORT ImageParam : public OutputImageParam {
   Func in(SrcLoc at = SrcLoc::here()) const;
   void trace_loads(SrcLoc at = SrcLoc::here()) const;
 
- private:
+private:
   Expr load(const lang::Coordinate *coords, size_t n, SrcLoc at) const;
   void bind(const Ref<RefCounted> &contents, SrcLoc at);
 };

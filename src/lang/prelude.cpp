@@ -49,8 +49,9 @@ Expr step(Reduce op, const Expr &so_far, const Expr &e) {
 
 /// The expression of an inline reduction, its free variables turned into the new Func's dimensions.
 class Reduction {
- public:
-  Reduction(Reduce op, const Ref<ir::ReductionDomain> &given, const Expr &e, const Func &f, SrcLoc at)
+public:
+  Reduction(Reduce op, const Ref<ir::ReductionDomain> &given, const Expr &e, const Func &f,
+            SrcLoc at)
       : op_(op), e_(e), f_(f), at_(at) {
     note_position(at);
     ir::require_defined(e, (std::string("the argument of ") + reduce_name(op)).c_str(), at);
@@ -75,7 +76,9 @@ class Reduction {
     start.push_back(initial_value(op_, e_.type()));
     found.push_back(e_);
     f_(dimensions_, at_) = Tuple(start);
-    const auto so_far = [&](size_t i) { return call_func(f_.function().get(), dimension_exprs(), static_cast<int>(i), at_); };
+    const auto so_far = [&](size_t i) {
+      return call_func(f_.function().get(), dimension_exprs(), static_cast<int>(i), at_);
+    };
     const Expr best = so_far(found.size() - 1);
     const Expr better = op_ == Reduce::ArgMax ? e_ > best : e_ < best;
     std::vector<Expr> values;
@@ -88,20 +91,23 @@ class Reduction {
     return Tuple(results);
   }
 
- private:
+private:
   Ref<ir::ReductionDomain> inferred() const {
     Ref<ir::ReductionDomain> domain;
     for (const ir::ReductionLink *link : links_in({e_})) {
       if (domain && !domain.same_as(link->domain)) {
-        raise(Diagnostic("L0207", at_, std::string(reduce_name(op_)) + " of an expression with RVars of two RDoms")
-                  .because("one RDom", domain->loc)
-                  .because("the other", link->domain->loc)
-                  .fix("say which one: " + std::string(reduce_name(op_)) + "(r, e)"));
+        raise(
+            Diagnostic("L0207", at_,
+                       std::string(reduce_name(op_)) + " of an expression with RVars of two RDoms")
+                .because("one RDom", domain->loc)
+                .because("the other", link->domain->loc)
+                .fix("say which one: " + std::string(reduce_name(op_)) + "(r, e)"));
       }
       domain = link->domain;
     }
     if (!domain) {
-      raise(Diagnostic("L0301", at_, std::string(reduce_name(op_)) + " of an expression without an RVar")
+      raise(Diagnostic("L0301", at_,
+                       std::string(reduce_name(op_)) + " of an expression without an RVar")
                 .because("an inline reduction walks over the RDom whose RVars its expression uses")
                 .fix("use an RVar, or name the RDom: " + std::string(reduce_name(op_)) + "(r, e)"));
     }
@@ -171,27 +177,27 @@ Tuple reduce_with_place(Reduce op, const RDom *r, const Expr &e, const Func &f, 
 }  // namespace
 }  // namespace lang
 
-#define CALO_REDUCTION(name, Op)                                                             \
-  Expr name(const Expr &e, const std::string &n, SrcLoc at) {                                \
-    return lang::reduce(lang::Reduce::Op, nullptr, e, Func(n, at), at);                      \
-  }                                                                                          \
-  Expr name(const RDom &r, const Expr &e, const std::string &n, SrcLoc at) {                 \
-    return lang::reduce(lang::Reduce::Op, &r, e, Func(n, at), at);                           \
+#define CALO_REDUCTION(name, Op)                                             \
+  Expr name(const Expr &e, const std::string &n, SrcLoc at) {                \
+    return lang::reduce(lang::Reduce::Op, nullptr, e, Func(n, at), at);      \
+  }                                                                          \
+  Expr name(const RDom &r, const Expr &e, const std::string &n, SrcLoc at) { \
+    return lang::reduce(lang::Reduce::Op, &r, e, Func(n, at), at);           \
   }
-#define CALO_REDUCTION_INTO(name, Op)                                                        \
-  CALO_REDUCTION(name, Op)                                                                   \
-  Expr name(const Expr &e, const Func &f) {                                                  \
-    return lang::reduce(lang::Reduce::Op, nullptr, e, f, lang::recent_position());           \
-  }                                                                                          \
-  Expr name(const RDom &r, const Expr &e, const Func &f) {                                   \
-    return lang::reduce(lang::Reduce::Op, &r, e, f, lang::recent_position());                \
+#define CALO_REDUCTION_INTO(name, Op)                                              \
+  CALO_REDUCTION(name, Op)                                                         \
+  Expr name(const Expr &e, const Func &f) {                                        \
+    return lang::reduce(lang::Reduce::Op, nullptr, e, f, lang::recent_position()); \
+  }                                                                                \
+  Expr name(const RDom &r, const Expr &e, const Func &f) {                         \
+    return lang::reduce(lang::Reduce::Op, &r, e, f, lang::recent_position());      \
   }
-#define CALO_REDUCTION_PLACE(name, Op)                                                       \
-  Tuple name(const Expr &e, const std::string &n, SrcLoc at) {                               \
-    return lang::reduce_with_place(lang::Reduce::Op, nullptr, e, Func(n, at), at);           \
-  }                                                                                          \
-  Tuple name(const RDom &r, const Expr &e, const std::string &n, SrcLoc at) {                \
-    return lang::reduce_with_place(lang::Reduce::Op, &r, e, Func(n, at), at);                \
+#define CALO_REDUCTION_PLACE(name, Op)                                             \
+  Tuple name(const Expr &e, const std::string &n, SrcLoc at) {                     \
+    return lang::reduce_with_place(lang::Reduce::Op, nullptr, e, Func(n, at), at); \
+  }                                                                                \
+  Tuple name(const RDom &r, const Expr &e, const std::string &n, SrcLoc at) {      \
+    return lang::reduce_with_place(lang::Reduce::Op, &r, e, Func(n, at), at);      \
   }
 CALO_REDUCTION_INTO(sum, Sum)
 CALO_REDUCTION_INTO(product, Product)
@@ -216,14 +222,17 @@ Func make_lambda(const std::vector<Var> &vars, const Expr &e, SrcLoc at) {
 
 Func lambda(const Expr &e, SrcLoc at) { return make_lambda({_}, e, at); }
 Func lambda(const Var &x, const Expr &e, SrcLoc at) { return make_lambda({x}, e, at); }
-Func lambda(const Var &x, const Var &y, const Expr &e, SrcLoc at) { return make_lambda({x, y}, e, at); }
+Func lambda(const Var &x, const Var &y, const Expr &e, SrcLoc at) {
+  return make_lambda({x, y}, e, at);
+}
 Func lambda(const Var &x, const Var &y, const Var &z, const Expr &e, SrcLoc at) {
   return make_lambda({x, y, z}, e, at);
 }
 Func lambda(const Var &x, const Var &y, const Var &z, const Var &w, const Expr &e, SrcLoc at) {
   return make_lambda({x, y, z, w}, e, at);
 }
-Func lambda(const Var &x, const Var &y, const Var &z, const Var &w, const Var &v, const Expr &e, SrcLoc at) {
+Func lambda(const Var &x, const Var &y, const Var &z, const Var &w, const Var &v, const Expr &e,
+            SrcLoc at) {
   return make_lambda({x, y, z, w, v}, e, at);
 }
 
@@ -240,9 +249,12 @@ namespace {
 
 /// One condition on its way: the source's value at coordinates that stay inside.
 class Edge {
- public:
+public:
   Edge(const Source &s, const Region &given, const char *name, SrcLoc at)
-      : source_(s.func), bounds_(given.empty() ? s.bounds : given), result(std::string(name), at), at_(at) {
+      : source_(s.func),
+        bounds_(given.empty() ? s.bounds : given),
+        result(std::string(name), at),
+        at_(at) {
     lang::note_position(at);
     if (!source_.defined()) {
       raise(Diagnostic("L0201", at, std::string(name) + " of a Func that is not defined yet")
@@ -254,9 +266,11 @@ class Edge {
                 .fix(std::string(name) + "(f, {{0, width}, {0, height}})"));
     }
     if (static_cast<int>(bounds_.size()) > source_.dimensions()) {
-      raise(Diagnostic("L0204", at, std::string(name) + " with bounds of " + std::to_string(bounds_.size()) +
-                                        " dimensions")
-                .because("the source has " + std::to_string(source_.dimensions()), source_.function()->loc));
+      raise(Diagnostic("L0204", at,
+                       std::string(name) + " with bounds of " + std::to_string(bounds_.size()) +
+                           " dimensions")
+                .because("the source has " + std::to_string(source_.dimensions()),
+                         source_.function()->loc));
     }
     for (int i = 0; i < source_.dimensions(); i++) vars_.push_back(Var::implicit(i));
     bounds_.resize(vars_.size());
@@ -290,8 +304,7 @@ class Edge {
   }
 
   /// The result reads the source at f(i), dimension by dimension.
-  template <typename F>
-  Func map_coordinates(const F &f) {
+  template <typename F> Func map_coordinates(const F &f) {
     std::vector<Expr> coords;
     for (size_t i = 0; i < size(); i++) coords.push_back(has_edge(i) ? f(i) : var(i));
     return finish(read(coords));
@@ -299,15 +312,15 @@ class Edge {
 
   const Func &source() const { return source_; }
 
- private:
+private:
   Func source_;
   Region bounds_;
   std::vector<Var> vars_;
 
- public:
+public:
   Func result;
 
- private:
+private:
   SrcLoc at_;
 };
 
@@ -336,12 +349,15 @@ Func constant_exterior(const Source &s, const Tuple &value, const Region &bounds
   }
   std::vector<Expr> values = e.read(coords);
   if (value.size() != values.size()) {
-    raise(Diagnostic("L0208", at, "constant_exterior with " + std::to_string(value.size()) + " values")
-              .because("the source has " + std::to_string(values.size()), e.source().function()->loc));
+    raise(Diagnostic("L0208", at,
+                     "constant_exterior with " + std::to_string(value.size()) + " values")
+              .because("the source has " + std::to_string(values.size()),
+                       e.source().function()->loc));
   }
   for (size_t i = 0; outside.defined() && i < values.size(); i++) {
     const Type t = values[i].type();
-    const Expr c = ir::is_const(value[i]) ? ir::lossless_constant(t, value[i], at) : cast(t, value[i]);
+    const Expr c =
+        ir::is_const(value[i]) ? ir::lossless_constant(t, value[i], at) : cast(t, value[i]);
     values[i] = select(outside, c, likely(values[i]));
   }
   return e.finish(values);

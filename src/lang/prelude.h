@@ -18,20 +18,34 @@ namespace calotype {
 // argmin give (the RVars' values, the extremum) and keep the first of equals.
 
 CALO_EXPORT Expr sum(const Expr &e, const std::string &name = "sum", SrcLoc at = SrcLoc::here());
-CALO_EXPORT Expr product(const Expr &e, const std::string &name = "product", SrcLoc at = SrcLoc::here());
-CALO_EXPORT Expr maximum(const Expr &e, const std::string &name = "maximum", SrcLoc at = SrcLoc::here());
-CALO_EXPORT Expr minimum(const Expr &e, const std::string &name = "minimum", SrcLoc at = SrcLoc::here());
-CALO_EXPORT Expr saturating_sum(const Expr &e, const std::string &name = "saturating_sum", SrcLoc at = SrcLoc::here());
-CALO_EXPORT Tuple argmax(const Expr &e, const std::string &name = "argmax", SrcLoc at = SrcLoc::here());
-CALO_EXPORT Tuple argmin(const Expr &e, const std::string &name = "argmin", SrcLoc at = SrcLoc::here());
+CALO_EXPORT Expr product(const Expr &e, const std::string &name = "product",
+                         SrcLoc at = SrcLoc::here());
+CALO_EXPORT Expr maximum(const Expr &e, const std::string &name = "maximum",
+                         SrcLoc at = SrcLoc::here());
+CALO_EXPORT Expr minimum(const Expr &e, const std::string &name = "minimum",
+                         SrcLoc at = SrcLoc::here());
+CALO_EXPORT Expr saturating_sum(const Expr &e, const std::string &name = "saturating_sum",
+                                SrcLoc at = SrcLoc::here());
+CALO_EXPORT Tuple argmax(const Expr &e, const std::string &name = "argmax",
+                         SrcLoc at = SrcLoc::here());
+CALO_EXPORT Tuple argmin(const Expr &e, const std::string &name = "argmin",
+                         SrcLoc at = SrcLoc::here());
 /// Over all of `r`, whether e uses its RVars or not.
-CALO_EXPORT Expr sum(const RDom &r, const Expr &e, const std::string &name = "sum", SrcLoc at = SrcLoc::here());
-CALO_EXPORT Expr product(const RDom &r, const Expr &e, const std::string &name = "product", SrcLoc at = SrcLoc::here());
-CALO_EXPORT Expr maximum(const RDom &r, const Expr &e, const std::string &name = "maximum", SrcLoc at = SrcLoc::here());
-CALO_EXPORT Expr minimum(const RDom &r, const Expr &e, const std::string &name = "minimum", SrcLoc at = SrcLoc::here());
-CALO_EXPORT Expr saturating_sum(const RDom &r, const Expr &e, const std::string &name = "saturating_sum", SrcLoc at = SrcLoc::here());
-CALO_EXPORT Tuple argmax(const RDom &r, const Expr &e, const std::string &name = "argmax", SrcLoc at = SrcLoc::here());
-CALO_EXPORT Tuple argmin(const RDom &r, const Expr &e, const std::string &name = "argmin", SrcLoc at = SrcLoc::here());
+CALO_EXPORT Expr sum(const RDom &r, const Expr &e, const std::string &name = "sum",
+                     SrcLoc at = SrcLoc::here());
+CALO_EXPORT Expr product(const RDom &r, const Expr &e, const std::string &name = "product",
+                         SrcLoc at = SrcLoc::here());
+CALO_EXPORT Expr maximum(const RDom &r, const Expr &e, const std::string &name = "maximum",
+                         SrcLoc at = SrcLoc::here());
+CALO_EXPORT Expr minimum(const RDom &r, const Expr &e, const std::string &name = "minimum",
+                         SrcLoc at = SrcLoc::here());
+CALO_EXPORT Expr saturating_sum(const RDom &r, const Expr &e,
+                                const std::string &name = "saturating_sum",
+                                SrcLoc at = SrcLoc::here());
+CALO_EXPORT Tuple argmax(const RDom &r, const Expr &e, const std::string &name = "argmax",
+                         SrcLoc at = SrcLoc::here());
+CALO_EXPORT Tuple argmin(const RDom &r, const Expr &e, const std::string &name = "argmin",
+                         SrcLoc at = SrcLoc::here());
 /// The same as an update of the Func given, which directives may then schedule.
 CALO_EXPORT Expr sum(const Expr &e, const Func &f);
 CALO_EXPORT Expr product(const Expr &e, const Func &f);
@@ -47,9 +61,12 @@ CALO_EXPORT Expr minimum(const RDom &r, const Expr &e, const Func &f);
 CALO_EXPORT Func lambda(const Expr &e, SrcLoc at = SrcLoc::here());
 CALO_EXPORT Func lambda(const Var &x, const Expr &e, SrcLoc at = SrcLoc::here());
 CALO_EXPORT Func lambda(const Var &x, const Var &y, const Expr &e, SrcLoc at = SrcLoc::here());
-CALO_EXPORT Func lambda(const Var &x, const Var &y, const Var &z, const Expr &e, SrcLoc at = SrcLoc::here());
-CALO_EXPORT Func lambda(const Var &x, const Var &y, const Var &z, const Var &w, const Expr &e, SrcLoc at = SrcLoc::here());
-CALO_EXPORT Func lambda(const Var &x, const Var &y, const Var &z, const Var &w, const Var &v, const Expr &e, SrcLoc at = SrcLoc::here());
+CALO_EXPORT Func lambda(const Var &x, const Var &y, const Var &z, const Expr &e,
+                        SrcLoc at = SrcLoc::here());
+CALO_EXPORT Func lambda(const Var &x, const Var &y, const Var &z, const Var &w, const Expr &e,
+                        SrcLoc at = SrcLoc::here());
+CALO_EXPORT Func lambda(const Var &x, const Var &y, const Var &z, const Var &w, const Var &v,
+                        const Expr &e, SrcLoc at = SrcLoc::here());
 
 // ---- edges --------------------------------------------------------------------------------------
 
@@ -69,25 +86,31 @@ struct CALO_EXPORT Source {
 };
 
 /// Outside the bounds: the value of the nearest point inside.
-CALO_EXPORT Func repeat_edge(const Source &s, const Region &bounds = {}, SrcLoc at = SrcLoc::here());
+CALO_EXPORT Func repeat_edge(const Source &s, const Region &bounds = {},
+                             SrcLoc at = SrcLoc::here());
 /// Outside the bounds: `value`.
-CALO_EXPORT Func constant_exterior(const Source &s, const Expr &value, const Region &bounds = {}, SrcLoc at = SrcLoc::here());
-CALO_EXPORT Func constant_exterior(const Source &s, const Tuple &value, const Region &bounds = {}, SrcLoc at = SrcLoc::here());
+CALO_EXPORT Func constant_exterior(const Source &s, const Expr &value, const Region &bounds = {},
+                                   SrcLoc at = SrcLoc::here());
+CALO_EXPORT Func constant_exterior(const Source &s, const Tuple &value, const Region &bounds = {},
+                                   SrcLoc at = SrcLoc::here());
 /// The image over and over.
-CALO_EXPORT Func repeat_image(const Source &s, const Region &bounds = {}, SrcLoc at = SrcLoc::here());
+CALO_EXPORT Func repeat_image(const Source &s, const Region &bounds = {},
+                              SrcLoc at = SrcLoc::here());
 /// Mirrored at the edges: ... 1 0 | 0 1 2 | 2 1 ...
-CALO_EXPORT Func mirror_image(const Source &s, const Region &bounds = {}, SrcLoc at = SrcLoc::here());
+CALO_EXPORT Func mirror_image(const Source &s, const Region &bounds = {},
+                              SrcLoc at = SrcLoc::here());
 /// Mirrored at the outermost points: ... 2 1 | 0 1 2 | 1 0 ...
-CALO_EXPORT Func mirror_interior(const Source &s, const Region &bounds = {}, SrcLoc at = SrcLoc::here());
+CALO_EXPORT Func mirror_interior(const Source &s, const Region &bounds = {},
+                                 SrcLoc at = SrcLoc::here());
 
 }  // namespace BoundaryConditions
 
 // ---- short casts --------------------------------------------------------------------------------
 
 namespace ConciseCasts {
-#define CALO_CONCISE(name, type)                                        \
+#define CALO_CONCISE(name, type) \
   inline Expr name(const Expr &e) { return calotype::cast(type, e); }
-#define CALO_CONCISE_SAT(name, type)                                                \
+#define CALO_CONCISE_SAT(name, type)                                                   \
   inline Expr name##_sat(const Expr &e) { return calotype::saturating_cast(type, e); } \
   CALO_CONCISE(name, type)
 CALO_CONCISE_SAT(i8, Int(8))

@@ -16,7 +16,9 @@ uint64_t next_id() {
   return ++counter;
 }
 
-ir::Name reserved_name(const char *kind) { return ir::Name("$" + std::string(kind) + std::to_string(next_id())); }
+ir::Name reserved_name(const char *kind) {
+  return ir::Name("$" + std::string(kind) + std::to_string(next_id()));
+}
 
 }  // namespace lang
 
@@ -118,12 +120,14 @@ Expr domain_end(const Expr &e, const char *which, size_t i, SrcLoc at) {
   const std::string what = std::string(which) + " of dimension " + std::to_string(i);
   if (!e.defined()) raise(Diagnostic("L0301", at, "the " + what + " of an RDom is undefined"));
   if (!e.type().is_int_or_uint() || e.type().is_bool() || e.type().is_vector()) {
-    raise(Diagnostic("L0301", at, "the " + what + " of an RDom is " + to_string(e.type()) + ", not an integer"));
+    raise(Diagnostic("L0301", at,
+                     "the " + what + " of an RDom is " + to_string(e.type()) + ", not an integer"));
   }
   const Expr i32 = ir::make_cast(Int(32), e);
   const int64_t *given = ir::as_const_int(e);
   const uint64_t *unsigned_given = ir::as_const_uint(e);
-  if ((given && !Int(32).can_represent(*given)) || (unsigned_given && !Int(32).can_represent(*unsigned_given))) {
+  if ((given && !Int(32).can_represent(*given)) ||
+      (unsigned_given && !Int(32).can_represent(*unsigned_given))) {
     raise(Diagnostic("L0301", at, "the " + what + " of an RDom does not fit 32 bits"));
   }
   return i32;
@@ -151,7 +155,9 @@ RVar no_rvar() { return RVar(std::string("(no RVar)")); }
 
 RDom::RDom() : x(no_rvar()), y(no_rvar()), z(no_rvar()), w(no_rvar()) {}
 
-RDom::RDom(const Region &ranges, const std::string &name, SrcLoc at) : RDom() { init(ranges, name, at); }
+RDom::RDom(const Region &ranges, const std::string &name, SrcLoc at) : RDom() {
+  init(ranges, name, at);
+}
 
 RDom::RDom(const OutputImageParam &p, SrcLoc at) : RDom() {
   Region ranges;
@@ -166,7 +172,8 @@ void RDom::make(const std::vector<lang::DomainArgument> &args) {
   size_t n = args.size();
   if (args.back().is_name) name = args[--n].name;
   for (size_t i = 0; i < n; i++) {
-    if (args[i].is_name) raise(Diagnostic("L0301", at, "a name stands between the ranges of an RDom"));
+    if (args[i].is_name)
+      raise(Diagnostic("L0301", at, "a name stands between the ranges of an RDom"));
   }
   if (n % 2) {
     raise(Diagnostic("L0301", at, "an RDom was given a min without an extent")
@@ -206,8 +213,9 @@ std::string RDom::name() const { return domain_ ? domain()->name : std::string()
 
 RVar RDom::operator[](int i) const {
   if (i < 0 || i >= dimensions()) {
-    raise(Diagnostic("L0301", domain_ ? domain()->loc : lang::recent_position(),
-                     "dimension " + std::to_string(i) + " of an RDom of " + std::to_string(dimensions())));
+    raise(Diagnostic(
+        "L0301", domain_ ? domain()->loc : lang::recent_position(),
+        "dimension " + std::to_string(i) + " of an RDom of " + std::to_string(dimensions())));
   }
   auto *link = new ir::ReductionLink;
   const Ref<const ir::Parameter> keep(link);
@@ -240,11 +248,13 @@ void RDom::where(const Expr &predicate, SrcLoc at) {
               .fix("call where() before the definition that uses it"));
   }
   if (!predicate.type().is_bool() || predicate.type().is_vector()) {
-    raise(Diagnostic("L0302", at, "the predicate of an RDom is " + to_string(predicate.type()) + ", not bool"));
+    raise(Diagnostic("L0302", at,
+                     "the predicate of an RDom is " + to_string(predicate.type()) + ", not bool"));
   }
   for (const ir::ReductionLink *link : lang::links_in({predicate})) {
     if (link->domain.get() != &d) {
-      raise(Diagnostic("L0302", at, "the predicate of " + d.name + " uses " + link->name + " of another RDom")
+      raise(Diagnostic("L0302", at,
+                       "the predicate of " + d.name + " uses " + link->name + " of another RDom")
                 .because("the other RDom", link->domain->loc));
     }
   }

@@ -15,8 +15,7 @@ namespace ir {
 struct ReductionDomain;
 }
 class OutputImageParam;
-template <typename T, int D>
-class Buffer;
+template <typename T, int D> class Buffer;
 
 /// A half-open range of one dimension.
 struct Range {
@@ -26,7 +25,7 @@ using Region = std::vector<Range>;
 
 /// One dimension of an RDom, or (made from a name) a loop over a part of one.
 class CALO_EXPORT RVar {
- public:
+public:
   RVar();
   explicit RVar(const std::string &name);
   explicit RVar(const char *name) : RVar(std::string(name)) {}
@@ -36,7 +35,7 @@ class CALO_EXPORT RVar {
   Expr extent() const;
   operator const Expr &() const { return expr_; }
 
- private:
+private:
   friend class RDom;
   explicit RVar(Expr e) : expr_(std::move(e)) {}
   Expr expr_;
@@ -52,8 +51,8 @@ struct CALO_EXPORT DomainArgument {
   bool is_name = false;
   DomainArgument(const char *n) : name(n), is_name(true) {}
   DomainArgument(const std::string &n) : name(n), is_name(true) {}
-  template <typename T,
-            typename std::enable_if<!std::is_convertible<const T &, std::string>::value, int>::type = 0>
+  template <typename T, typename std::enable_if<!std::is_convertible<const T &, std::string>::value,
+                                                int>::type = 0>
   DomainArgument(const T &e, SrcLoc at = SrcLoc::here()) : loc(at) {
     Coordinate c(e, at);
     expr = c.expr;
@@ -64,7 +63,7 @@ struct CALO_EXPORT DomainArgument {
 
 /// A box of RVars, and optionally a predicate that narrows it.
 class CALO_EXPORT RDom {
- public:
+public:
   RVar x, y, z, w;  ///< the first four dimensions
 
   RDom();
@@ -93,7 +92,7 @@ class CALO_EXPORT RDom {
   operator Expr() const;
   Ref<ir::ReductionDomain> domain() const;
 
- private:
+private:
   void make(const std::vector<lang::DomainArgument> &args);
   void init(const Region &ranges, const std::string &name, SrcLoc at);
   Ref<RefCounted> domain_;

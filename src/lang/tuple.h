@@ -8,7 +8,7 @@
 namespace calotype {
 
 class CALO_EXPORT Tuple {
- public:
+public:
   explicit Tuple(const Expr &e) : exprs_{e} {}
   /// Throws L0208 if empty.
   explicit Tuple(const std::vector<Expr> &e);
@@ -23,7 +23,7 @@ class CALO_EXPORT Tuple {
   const Expr &operator[](size_t i) const;
   const std::vector<Expr> &as_vector() const { return exprs_; }
 
- private:
+private:
   std::vector<Expr> exprs_;
 };
 

@@ -15,7 +15,7 @@ CALO_EXPORT Var var_of(const Expr &variable);
 
 /// A dimension of a Func, or a loop over it. Usable as an Expr of type int32.
 class CALO_EXPORT Var {
- public:
+public:
   /// A Var unlike all others; printed as v0, v1 ...
   Var();
   /// Throws L0214 for an empty name or one that starts with the reserved character '$'.
@@ -35,7 +35,7 @@ class CALO_EXPORT Var {
   /// The place around all loops of a stage, for compute_at.
   static Var outermost();
 
- private:
+private:
   friend Var lang::var_of(const Expr &variable);
   Expr expr_;
 };

@@ -163,7 +163,15 @@ StageLoops::Tail StageLoops::choose_tail(const schedule::Relation &r, const Var 
   // The inner loops can simply end early if every loop of the outer part is outside of them, and if the inner part is
   // not itself a loop of fixed length.
   bool outside = *std::max_element(in.begin(), in.end()) < *std::min_element(out.begin(), out.end());
-  return outside && !fixed_length(old.b) ? Tail::Dynamic : Tail::Guard;
+  // The outer part's value must be known already: that of a loop fused later is not.
+  return outside && !fixed_length(old.b) && !is_fused(old.a) ? Tail::Dynamic : Tail::Guard;
+}
+
+bool StageLoops::is_fused(int id) const {
+  const Var &v = vars_[id];
+  if (v.how == Var::IsSplit) return is_fused(v.a) || is_fused(v.b);
+  if (v.how == Var::IsRenamed) return is_fused(v.a);
+  return v.how == Var::IsFuseInner || v.how == Var::IsFuseOuter;
 }
 
 void StageLoops::loops_of(int id, std::vector<int> &positions) const {

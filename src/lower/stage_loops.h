@@ -68,6 +68,7 @@ class StageLoops {
   analysis::Interval range_of(int id, const std::unordered_set<ir::Name> &fixed) const;
   Expr touched_max(int id) const;
   bool is_full(int id, const std::unordered_set<ir::Name> &fixed) const;
+  bool is_fused(int id) const;
   void loops_of(int id, std::vector<int> &positions) const;
   Expr extent(const Var &v) const;
 

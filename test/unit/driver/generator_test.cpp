@@ -13,10 +13,11 @@ namespace {
 enum class Mode { Plain, Doubled };
 
 class Scale : public calotype::Generator<Scale> {
- public:
+public:
   GeneratorParam<int> factor{"factor", 2, 1, 10};
   GeneratorParam<bool> shift{"shift", false};
-  GeneratorParam<Mode> mode{"mode", Mode::Plain, {{"plain", Mode::Plain}, {"doubled", Mode::Doubled}}};
+  GeneratorParam<Mode> mode{
+      "mode", Mode::Plain, {{"plain", Mode::Plain}, {"doubled", Mode::Doubled}}};
   GeneratorParam<Type> type{"type", UInt(8)};
   Input<Buffer<>> input{"input", 1};
   Input<int> offset{"offset", 1, 0, 100};
@@ -38,12 +39,12 @@ class Scale : public calotype::Generator<Scale> {
   }
   bool scheduled = false;
 
- private:
+private:
   Var x{"x"};
 };
 
 class Assigned : public calotype::Generator<Assigned> {
- public:
+public:
   Input<Buffer<float, 2>> a{"a"};
   Input<Func> b{"b", Float(32), 2};
   Input<Buffer<float, 2>[2]> more{"more"};
@@ -61,13 +62,13 @@ class Assigned : public calotype::Generator<Assigned> {
 };
 
 class Forgetful : public calotype::Generator<Forgetful> {
- public:
+public:
   Output<Buffer<int, 1>> output{"output"};
   void generate() {}
 };
 
 class WrongType : public calotype::Generator<WrongType> {
- public:
+public:
   Output<Buffer<int, 1>> output{"output"};
   void generate() {
     Func f;
@@ -78,7 +79,7 @@ class WrongType : public calotype::Generator<WrongType> {
 };
 
 class Open : public calotype::Generator<Open> {
- public:
+public:
   Input<Buffer<>> input{"input"};
   Output<Buffer<>> output{"output"};
   void generate() { output(calotype::_) = input(calotype::_); }
@@ -107,7 +108,8 @@ TEST_CASE("generator: registered ones are found by name") {
 
 TEST_CASE("generator: builds a Pipeline that runs") {
   auto g = make("scale_generator");
-  g->set_generator_param_values({{"factor", "3"}, {"shift", "true"}, {"mode", "doubled"}, {"type", "u16"}});
+  g->set_generator_param_values(
+      {{"factor", "3"}, {"shift", "true"}, {"mode", "doubled"}, {"type", "u16"}});
   Pipeline p = g->build_pipeline();
   CHECK(p.name() == "scale_generator");
   CHECK(static_cast<Scale &>(*g).scheduled);
@@ -155,7 +157,8 @@ TEST_CASE("generator: a Func assigned to outputs takes the first one's name") {
 }
 
 TEST_CASE("generator: outputs must be defined as declared") {
-  CHECK_DIAG(make("forgetful_generator")->build_pipeline(), "L0501", "gave the output output no definition");
+  CHECK_DIAG(make("forgetful_generator")->build_pipeline(), "L0501",
+             "gave the output output no definition");
   CHECK_DIAG(make("wrong_type_generator")->build_pipeline(), "L0501", "defined: f32");
 }
 

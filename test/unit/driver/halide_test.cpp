@@ -8,7 +8,8 @@ using namespace Halide::ConciseCasts;
 
 TEST_CASE("halide: a gradient, brightened") {
   Buffer<uint8_t> input(20, 10, 3);
-  input.for_each_element([&](int i, int j, int k) { input(i, j, k) = static_cast<uint8_t>(i * 10 + j + k); });
+  input.for_each_element(
+      [&](int i, int j, int k) { input(i, j, k) = static_cast<uint8_t>(i * 10 + j + k); });
   Func brighter;
   Var x, y, c;
   Expr value = input(x, y, c);
@@ -52,7 +53,8 @@ TEST_CASE("halide: schedules of a producer and a consumer") {
   Var x("x"), y("y"), x_outer, y_outer, x_inner, y_inner, tile_index;
   Func producer("producer"), consumer("consumer");
   producer(x, y) = sin(cast<float>(x * y));
-  consumer(x, y) = (producer(x, y) + producer(x, y + 1) + producer(x + 1, y) + producer(x + 1, y + 1)) / 4;
+  consumer(x, y) =
+      (producer(x, y) + producer(x, y + 1) + producer(x + 1, y) + producer(x + 1, y + 1)) / 4;
   consumer.tile(x, y, x_outer, y_outer, x_inner, y_inner, 16, 8)
       .fuse(x_outer, y_outer, tile_index)
       .parallel(tile_index);
@@ -61,11 +63,13 @@ TEST_CASE("halide: schedules of a producer and a consumer") {
 
   Func plain_producer, plain;
   plain_producer(x, y) = sin(cast<float>(x * y));
-  plain(x, y) =
-      (plain_producer(x, y) + plain_producer(x, y + 1) + plain_producer(x + 1, y) + plain_producer(x + 1, y + 1)) / 4;
+  plain(x, y) = (plain_producer(x, y) + plain_producer(x, y + 1) + plain_producer(x + 1, y) +
+                 plain_producer(x + 1, y + 1)) /
+                4;
   Buffer<float> reference = plain.realize({40, 24});
   int different = 0;
-  scheduled.for_each_element([&](int i, int j) { different += scheduled(i, j) != reference(i, j); });
+  scheduled.for_each_element(
+      [&](int i, int j) { different += scheduled(i, j) != reference(i, j); });
   CHECK(different == 0);
 }
 

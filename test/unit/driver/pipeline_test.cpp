@@ -25,7 +25,8 @@ Func blur(const ImageParam &in) {
 
 Buffer<uint16_t> picture(int w, int h) {
   Buffer<uint16_t> b(w, h);
-  b.for_each_element([&](int i, int j) { b(i, j) = static_cast<uint16_t>((i * 7919 + j * 104729) % 65536); });
+  b.for_each_element(
+      [&](int i, int j) { b(i, j) = static_cast<uint16_t>((i * 7919 + j * 104729) % 65536); });
   return b;
 }
 
@@ -72,7 +73,8 @@ TEST_CASE("pipeline: blur under schedules written in C++ and loaded") {
   check_blur(pixels, scheduled.realize({67, 31}));
 
   Pipeline loaded(scheduled);
-  loaded.load_schedule_text("calotype 1\nblur_x.compute_root().vectorize(x, 16)\noutput.vectorize(x, 16)\n");
+  loaded.load_schedule_text(
+      "calotype 1\nblur_x.compute_root().vectorize(x, 16)\noutput.vectorize(x, 16)\n");
   check_blur(pixels, loaded.realize({67, 31}));
   CHECK(loaded.schedule_text().find("blur_x.compute_root()") != std::string::npos);
   CHECK_DIAG(loaded.load_schedule_text("calotype 1\noutput.vectorise(x)\n"), "S0102", "vectorise");

@@ -59,8 +59,8 @@ TEST_CASE("directives: unnamed Vars and RVars get names") {
 TEST_CASE("directives: mistakes point to the line of the call") {
   Func f("f");
   f(x, y) = x;
-  f.reorder(y,
-            Var("nowhere")); const std::string line = std::to_string(__LINE__ - 1);
+  f.reorder(y, Var("nowhere"));
+  const std::string line = std::to_string(__LINE__ - 1);
   CHECK_DIAG_AT(f.compile_jit(), "S0103", "nowhere", line);
 }
 
@@ -74,7 +74,8 @@ TEST_CASE("directives: what is not available yet is recorded and refused by name
   refused("gpu_tile", [](Func &f) { f.gpu_tile(x, y, xo, yo, xi, yi, 8, 8); });
   refused("memoize", [](Func &f) { f.memoize(); });
   refused("async", [](Func &f) { f.async(); });
-  refused("specialize", [](Func &f) { f.specialize(f.output_buffer().width() > 4).vectorize(x, 4); });
+  refused("specialize",
+          [](Func &f) { f.specialize(f.output_buffer().width() > 4).vectorize(x, 4); });
   refused("store_in", [](Func &f) { f.store_in(MemoryType::Stack); });
   refused("hexagon", [](Func &f) { f.hexagon(); });
   refused("trace_stores", [](Func &f) { f.trace_stores(); });

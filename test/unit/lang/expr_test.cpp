@@ -17,10 +17,12 @@ struct Row {
 
 TEST_CASE("expr: two operands take their common type") {
   const Row table[] = {
-      {UInt(8), UInt(8), UInt(8)},     {UInt(8), UInt(16), UInt(16)},  {Int(8), Int(32), Int(32)},
-      {UInt(8), Int(8), Int(8)},       {UInt(32), Int(32), Int(32)},   {UInt(64), Int(32), Int(64)},
-      {UInt(8), Int(32), Int(32)},     {Int(32), Float(32), Float(32)}, {UInt(64), Float(32), Float(32)},
-      {Float(32), Float(64), Float(64)}, {Bool(), Int(32), Int(32)},   {Bool(), UInt(8), UInt(8)},
+      {UInt(8), UInt(8), UInt(8)},       {UInt(8), UInt(16), UInt(16)},
+      {Int(8), Int(32), Int(32)},        {UInt(8), Int(8), Int(8)},
+      {UInt(32), Int(32), Int(32)},      {UInt(64), Int(32), Int(64)},
+      {UInt(8), Int(32), Int(32)},       {Int(32), Float(32), Float(32)},
+      {UInt(64), Float(32), Float(32)},  {Float(32), Float(64), Float(64)},
+      {Bool(), Int(32), Int(32)},        {Bool(), UInt(8), UInt(8)},
       {Float(16), Float(32), Float(32)}, {Float(16), BFloat(16), Float(32)},
   };
   for (const Row &row : table) {
@@ -84,7 +86,8 @@ TEST_CASE("expr: operations refuse types they are not defined for") {
   CHECK_DIAG(widening_mul(of(Int(64)), of(Int(64))), "L0103", "widening_mul");
   CHECK_DIAG(of(Int(32)) + Expr("text"), "L0102", "have types that nothing converts");
   CHECK_DIAG(reinterpret<float>(of(Int(16))), "L0103", "different numbers of bits");
-  CHECK_DIAG(ir::make_broadcast(of(Int(32)), 4) + ir::make_broadcast(of(Int(32)), 8), "L0102", "lanes");
+  CHECK_DIAG(ir::make_broadcast(of(Int(32)), 4) + ir::make_broadcast(of(Int(32)), 8), "L0102",
+             "lanes");
 }
 
 TEST_CASE("expr: a scalar beside a vector is broadcast") {

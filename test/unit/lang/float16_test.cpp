@@ -35,10 +35,11 @@ TEST_CASE("float16: rounds to nearest even, once") {
   CHECK(float16_t(65504.0f).to_bits() == 0x7bff);
   CHECK(float16_t(65519.0f).to_bits() == 0x7bff);
   CHECK(float16_t(65520.0f).is_infinity());
-  CHECK(float16_t(1.0 + 1.0 / 2048).to_bits() == 0x3c00);                // half way: to even
+  CHECK(float16_t(1.0 + 1.0 / 2048).to_bits() == 0x3c00);  // half way: to even
   CHECK(float16_t(1.0 + 3.0 / 2048).to_bits() == 0x3c02);
-  CHECK(float16_t(1.0 + 1.0 / 2048 + 1e-12).to_bits() == 0x3c01);        // a float in between would lose this
-  CHECK(float16_t(std::ldexp(1.0, -24)).to_bits() == 1);                 // smallest denormal
+  CHECK(float16_t(1.0 + 1.0 / 2048 + 1e-12).to_bits() ==
+        0x3c01);                                          // a float in between would lose this
+  CHECK(float16_t(std::ldexp(1.0, -24)).to_bits() == 1);  // smallest denormal
   CHECK(float16_t(std::ldexp(1.0, -25)).to_bits() == 0);
   CHECK(float16_t(std::ldexp(1.5, -25)).to_bits() == 1);
   CHECK(float16_t(-0.0).to_bits() == 0x8000);

@@ -39,7 +39,8 @@ TEST_CASE("misuse: RVars on the wrong side") {
 
 TEST_CASE("misuse: wrong coordinates") {
   Func f("f"), g("g");
-  CHECK_DIAG_AT(f(x + 1) = 1, "L0215", "coordinate 0 of the first definition of f is not a Var", HERE);
+  CHECK_DIAG_AT(f(x + 1) = 1, "L0215", "coordinate 0 of the first definition of f is not a Var",
+                HERE);
   CHECK_DIAG_AT(f(x, x) = 1, "L0211", "the Var x twice", HERE);
   CHECK_DIAG_AT(f(x) = x + y, "L0205", "uses y, which its left side does not have", HERE);
   f(x, y) = 0;
@@ -100,7 +101,8 @@ TEST_CASE("misuse: updates that do not exist") {
 }
 
 TEST_CASE("misuse: RDoms") {
-  CHECK_DIAG_AT(RDom(0, Expr()), "L0301", "the extent of dimension 0 of an RDom is undefined", HERE);
+  CHECK_DIAG_AT(RDom(0, Expr()), "L0301", "the extent of dimension 0 of an RDom is undefined",
+                HERE);
   CHECK_DIAG_AT(RDom(0, 1.5f), "L0301", "not an integer", HERE);
   CHECK_DIAG_AT(RDom(0, x), "L0301", "depends on the Var x", HERE);
   RDom r(0, 4, 0, 4);
@@ -143,17 +145,26 @@ TEST_CASE("misuse: what is not available yet is refused by name") {
   CHECK_DIAG_AT(f.in(), "L0901", "Func::in is not available yet", HERE);
   CHECK_DIAG_AT(f.clone_in(g), "L0901", "Func::clone_in", HERE);
   CHECK_DIAG_AT(f.update().rfactor(r.x, y), "S0901", "rfactor is not available yet", HERE);
-  CHECK_DIAG(g.define_extern("c_function", std::vector<int>(), Int(32), 2), "L0901", "define_extern(\"c_function\")");
+  CHECK_DIAG(g.define_extern("c_function", {f, 3, Buffer<int>()}, Int(32), 2), "L0901",
+             "define_extern(\"c_function\")");
   CHECK_DIAG(f.compile_to_module({}), "L0901", "compile_to_module");
   CHECK_DIAG(memoize_tag(x, x), "L0901", "memoize_tag");
+  CHECK_DIAG(propagate_adjoints(f), "L0901", "propagate_adjoints");
+  CHECK_DIAG(user_context_value(), "L0901", "user_context_value");
+  CHECK_DIAG(Callable()(1, 2), "L0901", "Callable");
+  CHECK_DIAG(f.compile_to({{OutputFileType::c_header, "x.h"}}, {}, "f"), "L0901", "x.h");
 }
 
 TEST_CASE("misuse: edges") {
   Func f("f"), undefined("undefined");
   f(x, y) = x;
-  CHECK_DIAG_AT(BoundaryConditions::repeat_edge(f), "L0105", "repeat_edge of a Func needs bounds", HERE);
+  CHECK_DIAG_AT(BoundaryConditions::repeat_edge(f), "L0105", "repeat_edge of a Func needs bounds",
+                HERE);
   CHECK_DIAG_AT(BoundaryConditions::repeat_edge(undefined), "L0201", "not defined yet", HERE);
-  CHECK_DIAG_AT(BoundaryConditions::mirror_image(f, {{0, 1}, {0, 1}, {0, 1}}), "L0204", "bounds of 3", HERE);
-  CHECK_DIAG_AT(BoundaryConditions::constant_exterior(f, Tuple(1, 2), {{0, 4}}), "L0208", "2 values", HERE);
-  CHECK_DIAG_AT(BoundaryConditions::repeat_image(f, {{0, Expr()}}), "L0105", "a min without an extent", HERE);
+  CHECK_DIAG_AT(BoundaryConditions::mirror_image(f, {{0, 1}, {0, 1}, {0, 1}}), "L0204",
+                "bounds of 3", HERE);
+  CHECK_DIAG_AT(BoundaryConditions::constant_exterior(f, Tuple(1, 2), {{0, 4}}), "L0208",
+                "2 values", HERE);
+  CHECK_DIAG_AT(BoundaryConditions::repeat_image(f, {{0, Expr()}}), "L0105",
+                "a min without an extent", HERE);
 }

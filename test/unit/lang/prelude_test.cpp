@@ -55,7 +55,8 @@ int mirror_inner(int i, int lo, int n) {
 }
 
 template <typename Edge>
-void check_edge(Func (*condition)(const BoundaryConditions::Source &, const Region &, SrcLoc), Edge edge) {
+void check_edge(Func (*condition)(const BoundaryConditions::Source &, const Region &, SrcLoc),
+                Edge edge) {
   for (int n : {1, 2, 5}) {
     for (int lo : {0, -3, 7}) {
       Ints values;
@@ -67,7 +68,8 @@ void check_edge(Func (*condition)(const BoundaryConditions::Source &, const Regi
         CAPTURE(n);
         CAPTURE(lo);
         CAPTURE(i);
-        CHECK(got[static_cast<size_t>(i - (lo - 12))] == values[static_cast<size_t>(edge(i, lo, n) - lo)]);
+        CHECK(got[static_cast<size_t>(i - (lo - 12))] ==
+              values[static_cast<size_t>(edge(i, lo, n) - lo)]);
       }
     }
   }
@@ -77,7 +79,9 @@ void check_edge(Func (*condition)(const BoundaryConditions::Source &, const Regi
 TEST_CASE("edges: repeat_edge") { check_edge(BoundaryConditions::repeat_edge, repeat); }
 TEST_CASE("edges: repeat_image") { check_edge(BoundaryConditions::repeat_image, wrap); }
 TEST_CASE("edges: mirror_image") { check_edge(BoundaryConditions::mirror_image, mirror); }
-TEST_CASE("edges: mirror_interior") { check_edge(BoundaryConditions::mirror_interior, mirror_inner); }
+TEST_CASE("edges: mirror_interior") {
+  check_edge(BoundaryConditions::mirror_interior, mirror_inner);
+}
 
 TEST_CASE("edges: constant_exterior") {
   ImageParam im = row_input(2, {5, 6, 7});
@@ -107,7 +111,8 @@ TEST_CASE("reductions: sum, product, maximum, minimum") {
   ImageParam im = row_input(0, {3, -1, 4, 1, -5, 9});
   RDom r(0, 3);
   Func f("f");
-  f(x) = sum(im(x + r)) * 1000000 + (product(im(x + r)) + 500) * 1000 + maximum(im(x + r)) * 10 + minimum(im(x + r));
+  f(x) = sum(im(x + r)) * 1000000 + (product(im(x + r)) + 500) * 1000 + maximum(im(x + r)) * 10 +
+         minimum(im(x + r));
   for (int i = 0; i < 4; i++) {
     const int v[] = {3, -1, 4, 1, -5, 9};
     const int s = v[i] + v[i + 1] + v[i + 2], p = v[i] * v[i + 1] * v[i + 2];

@@ -125,7 +125,8 @@ TEST_CASE("program: parameters in order of first use, with those of constraints"
   Strings params;
   for (const auto &param : prog.params) params.push_back(param->name);
   CHECK(params == Strings{"im", "q", "p", "width"});
-  const ir::Program ordered = ir::make_program("t", {f.function()}, {width.parameter().get(), p.parameter().get()}, {});
+  const ir::Program ordered =
+      ir::make_program("t", {f.function()}, {width.parameter().get(), p.parameter().get()}, {});
   params.clear();
   for (const auto &param : ordered.params) params.push_back(param->name);
   CHECK(params == Strings{"width", "p", "im", "q"});

@@ -29,8 +29,7 @@ inline std::string text(const Func &f) {
 }
 
 /// f over `region` (its mins and extents), by the interpreter; ImageParams give what they are bound to.
-template <typename T>
-void interpret_into(const Func &f, const Buffer<T> &out) {
+template <typename T> void interpret_into(const Func &f, const Buffer<T> &out) {
   const ir::Program p = program({f}, true);
   std::unordered_map<std::string, halide_buffer_t *> inputs;
   for (const ir::ParameterRef &q : p.params) {
@@ -39,16 +38,14 @@ void interpret_into(const Func &f, const Buffer<T> &out) {
   ir::interpret(p, {out.raw_buffer()}, inputs);
 }
 
-template <typename T>
-std::vector<T> interpret_row(const Func &f, int min, int extent) {
+template <typename T> std::vector<T> interpret_row(const Func &f, int min, int extent) {
   Buffer<T> out(extent);
   out.set_min(min);
   interpret_into(f, out);
   return std::vector<T>(out.begin(), out.end());
 }
 
-template <typename T>
-T interpret_scalar(const Func &f) {
+template <typename T> T interpret_scalar(const Func &f) {
   Buffer<T> out = Buffer<T>::make_scalar();
   interpret_into(f, out);
   return out();

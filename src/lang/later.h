@@ -1,0 +1,77 @@
+// Names of the language whose meaning is not available yet: programs that mention them compile, and
+// using one throws L0901 with its name.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "func.h"
+
+namespace calotype {
+
+/// A function that C++ calls through a type-erased handle.
+class CALO_EXPORT Callable {
+public:
+  template <typename... Args> int operator()(Args &&...) const { refuse(); }
+  template <typename... Args> auto make_std_function() const -> int (*)(Args...) { refuse(); }
+
+private:
+  [[noreturn]] void refuse() const;
+};
+
+/// A compiled unit: several functions and buffers.
+class CALO_EXPORT Module {
+public:
+  const std::vector<std::string> &functions() const;
+};
+
+/// An argument of an extern stage.
+class CALO_EXPORT ExternFuncArgument {
+public:
+  ExternFuncArgument() = default;
+  template <typename T> ExternFuncArgument(const T &) {}
+};
+
+/// A C function that pipelines under JIT may call by name.
+class CALO_EXPORT JITExtern {
+public:
+  template <typename T> JITExtern(const T &) {}
+};
+
+struct AutoschedulerParams {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> extra;
+  AutoschedulerParams() = default;
+  AutoschedulerParams(const std::string &n,
+                      const std::vector<std::pair<std::string, std::string>> &e = {})
+      : name(n), extra(e) {}
+};
+
+/// Gradients of Funcs.
+class CALO_EXPORT Derivative {
+public:
+  template <typename... Args> Func operator()(const Args &...) const { refuse(); }
+
+private:
+  [[noreturn]] void refuse() const;
+};
+CALO_EXPORT Derivative propagate_adjoints(const Func &output);
+CALO_EXPORT Derivative propagate_adjoints(const Func &output, const Func &adjoint);
+CALO_EXPORT Derivative propagate_adjoints(const Func &output, const Buffer<float, -1> &adjoint);
+
+CALO_EXPORT Expr user_context_value();
+CALO_EXPORT const halide_device_interface_t *get_device_interface_for_device_api(
+    DeviceAPI api, const Target &t = Target(), const char *error_site = nullptr);
+template <typename... Args> Callable create_callable_from_generator(const Args &...) {
+  lang::refuse_extern("create_callable_from_generator");
+}
+
+/// _0 and its kin by number.
+template <int N> struct ImplicitVar {
+  Var to_var() const { return Var::implicit(N); }
+  operator Var() const { return to_var(); }
+  operator Expr() const { return to_var(); }
+};
+
+}  // namespace calotype
