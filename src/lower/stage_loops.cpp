@@ -105,7 +105,10 @@ void StageLoops::apply_relations(const schedule::StageState &state, bool pure, T
       outer.max = simplify(make_div(sub(old.max, old.min), old.factor));
       inner.max = sub(old.factor, one);
       if (old.tail == Tail::Dynamic) {
-        Expr left = make_sub(old.max, make_add(old.min, make_mul(value_of(old.a), old.factor)));
+        // How the outer variable's value follows from loops is known when all tails are.
+        Name at = loop_name(outer.name) + ".of" + std::to_string(id);
+        outer_values_.emplace_back(at, old.a);
+        Expr left = make_sub(old.max, make_add(old.min, make_mul(make_var(at), old.factor)));
         inner.max = simplify(make_min(left, inner.max));
       }
     } else if (r->kind == Kind::Fuse) {
@@ -121,12 +124,26 @@ void StageLoops::apply_relations(const schedule::StageState &state, bool pure, T
       vars_[old.a].clipped = old.clipped;
     }
   }
+  settle_outer_values();
+}
+
+void StageLoops::settle_outer_values() {
+  for (size_t round = 0; round < outer_values_.size(); round++) {  // one may be in terms of others
+    Substitution map;
+    for (auto &[at, id] : outer_values_) map[at] = value_of(id);
+    for (Var &v : vars_) {
+      for (Expr *e : {&v.min, &v.max, &v.factor}) {
+        if (e->defined()) *e = simplify(substitute(map, *e));
+      }
+    }
+  }
 }
 
 // Whether `e` can be asked before the stage's loops start.
 bool StageLoops::evaluable_outside(const Expr &e) const {
   std::unordered_set<Name> loops;
   for (auto &[id, pos] : loop_position_) loops.insert(loop_name(vars_[id].name));
+  for (auto &[at, id] : outer_values_) loops.insert(at);
   return !uses_any_var(e, loops);
 }
 

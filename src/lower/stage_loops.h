@@ -61,6 +61,7 @@ class StageLoops {
 
   int add(ir::Name name);
   void apply_relations(const schedule::StageState &state, bool pure, TailMode mode);
+  void settle_outer_values();
   Tail choose_tail(const schedule::Relation &r, const Var &old, bool pure, TailMode mode);
   bool evaluable_outside(const Expr &e) const;
   Expr base(const Var &split, const Expr &outer, bool mark_likely = false) const;
@@ -79,6 +80,7 @@ class StageLoops {
   std::vector<ir::Name> roots_;
   std::unordered_map<int, int> loop_position_;    // id -> position, innermost 0
   std::unordered_map<int, ir::ForType> loop_kind_;
+  std::vector<std::pair<ir::Name, int>> outer_values_;  // stand-ins, while ranges are found, for values of these ids
 };
 
 }  // namespace calotype::lower

@@ -182,8 +182,14 @@ class Fuzzer {
       std::string name = std::to_string(seed) + "-" + std::to_string(k);
       now_at(name, c);
       if (env("CALO_SHOW", 0)) std::printf("%s\n", current_text), std::fflush(stdout);
+      clock_t before = clock();
       FuzzVerdict v = judge(c);
       alarm(0);
+      double used = static_cast<double>(clock() - before) / CLOCKS_PER_SEC;
+      if (used > static_cast<double>(env("CALO_SLOW", 10))) {
+        std::printf("fuzz: %s takes %.1f s\n", name.c_str(), used);
+        std::ofstream("/tmp/fz/slow-" + name + ".ir") << current_text;
+      }
       if (k == 0 && v.kind == FuzzVerdict::Refused) v.kind = FuzzVerdict::Fail, v.signature = "plain refused " + v.signature;
       count(name, c, v);
       if (k == 0 && v.kind == FuzzVerdict::Fail) break;  // the schedules would repeat it
