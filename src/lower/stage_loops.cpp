@@ -228,12 +228,19 @@ bool StageLoops::is_full(int id, const std::unordered_set<Name> &fixed) const {
   return true;
 }
 
+// Do loops of `id` go beyond its range?
+bool StageLoops::rounds(int id) const {
+  const Var &v = vars_[id];
+  if (v.how == Var::IsRenamed) return rounds(v.a);
+  if (v.how != Var::IsSplit || (v.tail != Tail::None && v.tail != Tail::Round)) return false;  // clipped
+  return v.tail == Tail::Round || rounds(v.a) || rounds(v.b);
+}
+
 // The largest value that the loops of `id` reach, rounding tails included.
 Expr StageLoops::touched_max(int id) const {
   const Var &v = vars_[id];
   if (v.how == Var::IsRenamed) return touched_max(v.a);
-  if (v.how != Var::IsSplit) return v.max;
-  if (v.tail != Tail::Round) return v.max;
+  if (!rounds(id)) return v.max;
   return simplify(make_add(base(v, touched_max(v.a)), touched_max(v.b)));
 }
 

@@ -68,6 +68,7 @@ class StageLoops {
   Expr value_of(int id, bool likely = false) const;
   analysis::Interval range_of(int id, const std::unordered_set<ir::Name> &fixed) const;
   Expr touched_max(int id) const;
+  bool rounds(int id) const;
   bool is_full(int id, const std::unordered_set<ir::Name> &fixed) const;
   void loops_of(int id, std::vector<int> &positions) const;
   Expr extent(const Var &v) const;

@@ -62,11 +62,11 @@ TEST_CASE("arguments: a read outside an input names buffer, dimension and both r
   has(f.message(), "blur");
   has(f.message(), "in0");
   has(f.message(), "dimension 1");
-  has(f.message(), "0 to 10");
-  has(f.message(), "0 to 8");
+  has(f.message(), "required 0 .. 10");
+  has(f.message(), "given 0 .. 8");
 }
 
-TEST_CASE("arguments: null, type, rank and stride") {
+TEST_CASE("arguments: null, type and rank") {
   Function f(blur_text(), "out.vectorize(x, 8)\n");
   CaseBuffer in(UInt(16), {0, 0}, {32, 9}), out(UInt(16), {1, 1}, {30, 7});
   REQUIRE(f.call(in.raw(), out.raw()) == 0);
@@ -78,9 +78,6 @@ TEST_CASE("arguments: null, type, rank and stride") {
   CaseBuffer flat(UInt(16), {0}, {32 * 9});
   CHECK(f.call(flat.raw(), out.raw()) != 0);
   has(f.message(), "2");
-  in.raw()->dim[0].stride = 3;
-  CHECK(f.call(in.raw(), out.raw()) != 0);
-  has(f.message(), "stride");
 }
 
 TEST_CASE("arguments: bound() is checked against the caller's buffer") {

@@ -7,7 +7,7 @@ using namespace calotype;
 using namespace calotype::test;
 
 namespace {
-const char *const kAnySize[] = {"GuardWithIf", "Predicate", "ShiftInwards", "ShiftInwardsAndBlend", "RoundUpAndBlend", "Auto"};
+const char *const kAnySize[] = {"GuardWithIf", "Predicate", "ShiftInwards", "ShiftInwardsAndBlend", "Auto"};
 const char *const kAll[] = {"GuardWithIf",          "Predicate",       "PredicateLoads", "PredicateStores", "ShiftInwards",
                             "ShiftInwardsAndBlend", "RoundUpAndBlend", "RoundUp",        "Auto"};
 
