@@ -171,14 +171,16 @@ Interval Bounder::of(const Expr &e) {
   return r;
 }
 
+// What is in memory varies too: the end of a region is no place to read it.
 bool Bounder::depends(const Expr &e) {
-  if (variables_.empty()) return false;
   auto it = depends_.find(e.get());
   if (it != depends_.end()) return it->second;
   bool found = false;
   for_each_expr(e, [&](const Expr &x) {
     const ir::Variable *v = x.as<ir::Variable>();
     if (v && !found) found = find(v->name) >= 0;
+    const Call *c = x.as<Call>();
+    found = found || x.as<Load>() || (c && (c->call_type == CallType::Halide || c->call_type == CallType::Image));
   });
   depends_.emplace(e.get(), found);
   keep_.push_back(e);

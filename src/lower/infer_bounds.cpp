@@ -6,6 +6,7 @@
 #include "../analysis/linear.h"
 #include "../analysis/simplify.h"
 #include "../base/diagnostic.h"
+#include "../ir/visit.h"
 
 namespace calotype::lower {
 
@@ -162,16 +163,18 @@ RegionFinder::Result RegionFinder::at(const Site &site, const std::unordered_map
       VarRanges ranges = region.stage_ranges[k];
       if (k == 0) {  // rounding tails compute, and so read, more
         StageLoops loops(f, k, state_.of(f.name).stages[k], TailMode::Shift, {});
-        for (auto &[v, interval] : ranges) {
-          Expr slack = loops.rounding_slack(v);
-          if (!ir::is_const_zero(slack)) interval.max = simplify(ir::make_add(interval.max, slack));
-        }
+        // Computed here, the range is this one; computed deeper, it is a part of it that ends anywhere.
+        auto rounded = [&](Name v, const Interval &range) {
+          if (!here.count(f.name)) return simplify(ir::make_add(range.max, loops.rounding_slack(v)));
+          ir::Substitution symbols{{StageLoops::min_symbol(f.name, k, v), range.min},
+                                   {StageLoops::max_symbol(f.name, k, v), range.max}};
+          return simplify(ir::substitute(symbols, loops.range(v, {}).max));
+        };
         for (size_t d = 0; d < f.args.size(); d++) {
-          Expr slack = loops.rounding_slack(f.args[d]);
-          if (!ir::is_const_zero(slack)) {
-            region.stored[d].max = simplify(ir::make_max(
-                region.stored[d].max, ir::make_add(region.stage_ranges[0].at(f.args[d]).max, slack)));
-          }
+          Interval &interval = ranges.at(f.args[d]);
+          if (ir::is_const_zero(loops.rounding_slack(f.args[d]))) continue;
+          interval.max = rounded(f.args[d], interval);
+          region.stored[d].max = simplify(ir::make_max(region.stored[d].max, interval.max));
         }
       }
       add_reads(f, k, ranges, reads);

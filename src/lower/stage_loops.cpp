@@ -105,7 +105,10 @@ void StageLoops::apply_relations(const schedule::StageState &state, bool pure, T
       outer.max = simplify(make_div(sub(old.max, old.min), old.factor));
       inner.max = sub(old.factor, one);
       if (old.tail == Tail::Dynamic) {
-        Expr left = make_sub(old.max, make_add(old.min, make_mul(value_of(old.a), old.factor)));
+        // How the outer variable's value follows from loops is known when all tails are.
+        Name at = loop_name(outer.name) + ".of" + std::to_string(id);
+        outer_values_.emplace_back(at, old.a);
+        Expr left = make_sub(old.max, make_add(old.min, make_mul(make_var(at), old.factor)));
         inner.max = simplify(make_min(left, inner.max));
       }
     } else if (r->kind == Kind::Fuse) {
@@ -121,12 +124,26 @@ void StageLoops::apply_relations(const schedule::StageState &state, bool pure, T
       vars_[old.a].clipped = old.clipped;
     }
   }
+  settle_outer_values();
+}
+
+void StageLoops::settle_outer_values() {
+  for (size_t round = 0; round < outer_values_.size(); round++) {  // one may be in terms of others
+    Substitution map;
+    for (auto &[at, id] : outer_values_) map[at] = value_of(id);
+    for (Var &v : vars_) {
+      for (Expr *e : {&v.min, &v.max, &v.factor}) {
+        if (e->defined()) *e = simplify(substitute(map, *e));
+      }
+    }
+  }
 }
 
 // Whether `e` can be asked before the stage's loops start.
 bool StageLoops::evaluable_outside(const Expr &e) const {
   std::unordered_set<Name> loops;
   for (auto &[id, pos] : loop_position_) loops.insert(loop_name(vars_[id].name));
+  for (auto &[at, id] : outer_values_) loops.insert(at);
   return !uses_any_var(e, loops);
 }
 
@@ -219,12 +236,19 @@ bool StageLoops::is_full(int id, const std::unordered_set<Name> &fixed) const {
   return true;
 }
 
+// Do loops of `id` go beyond its range?
+bool StageLoops::rounds(int id) const {
+  const Var &v = vars_[id];
+  if (v.how == Var::IsRenamed) return rounds(v.a);
+  if (v.how != Var::IsSplit || (v.tail != Tail::None && v.tail != Tail::Round)) return false;  // clipped
+  return v.tail == Tail::Round || rounds(v.a) || rounds(v.b);
+}
+
 // The largest value that the loops of `id` reach, rounding tails included.
 Expr StageLoops::touched_max(int id) const {
   const Var &v = vars_[id];
   if (v.how == Var::IsRenamed) return touched_max(v.a);
-  if (v.how != Var::IsSplit) return v.max;
-  if (v.tail != Tail::Round) return v.max;
+  if (!rounds(id)) return v.max;
   return simplify(make_add(base(v, touched_max(v.a)), touched_max(v.b)));
 }
 

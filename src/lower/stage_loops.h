@@ -61,12 +61,14 @@ class StageLoops {
 
   int add(ir::Name name);
   void apply_relations(const schedule::StageState &state, bool pure, TailMode mode);
+  void settle_outer_values();
   Tail choose_tail(const schedule::Relation &r, const Var &old, bool pure, TailMode mode);
   bool evaluable_outside(const Expr &e) const;
   Expr base(const Var &split, const Expr &outer, bool mark_likely = false) const;
   Expr value_of(int id, bool likely = false) const;
   analysis::Interval range_of(int id, const std::unordered_set<ir::Name> &fixed) const;
   Expr touched_max(int id) const;
+  bool rounds(int id) const;
   bool is_full(int id, const std::unordered_set<ir::Name> &fixed) const;
   bool is_fused(int id) const;
   void loops_of(int id, std::vector<int> &positions) const;
@@ -80,6 +82,7 @@ class StageLoops {
   std::vector<ir::Name> roots_;
   std::unordered_map<int, int> loop_position_;    // id -> position, innermost 0
   std::unordered_map<int, ir::ForType> loop_kind_;
+  std::vector<std::pair<ir::Name, int>> outer_values_;  // stand-ins, while ranges are found, for values of these ids
 };
 
 }  // namespace calotype::lower

@@ -4,6 +4,7 @@
 // every failure instead of stopping at the fifth; CALO_CASE=file: judge and shrink that file instead. Failures are
 // shrunk and written to test/fuzz/found; every file there is run as a test.
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -46,15 +47,15 @@ char current_path[512];
 
 void on_signal(int number) {
   const char *why = number == SIGALRM ? "\nfuzz: HANG, case kept in " : "\nfuzz: CRASH, case kept in ";
-  ssize_t ignored = write(2, why, strlen(why));
-  ignored = write(2, current_path, strlen(current_path));
-  ignored = write(2, "\n", 1);
-  FILE *f = std::fopen(current_path, "w");  // not safe in general; the process is lost anyway
-  if (f) {
-    std::fputs(current_text, f);
-    std::fclose(f);
-  }
-  (void)ignored;
+  auto put = [](int file, const char *text) {
+    ssize_t ignored = write(file, text, strlen(text));
+    (void)ignored;
+  };
+  put(2, why);
+  put(2, current_path);
+  put(2, "\n");
+  int file = open(current_path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  if (file >= 0) put(file, current_text);
   _exit(3);
 }
 
@@ -182,8 +183,14 @@ class Fuzzer {
       std::string name = std::to_string(seed) + "-" + std::to_string(k);
       now_at(name, c);
       if (env("CALO_SHOW", 0)) std::printf("%s\n", current_text), std::fflush(stdout);
+      clock_t before = clock();
       FuzzVerdict v = judge(c);
       alarm(0);
+      double used = static_cast<double>(clock() - before) / CLOCKS_PER_SEC;
+      if (used > static_cast<double>(env("CALO_SLOW", 10))) {
+        std::printf("fuzz: %s takes %.1f s\n", name.c_str(), used);
+        std::ofstream("/tmp/fz/slow-" + name + ".ir") << current_text;
+      }
       if (k == 0 && v.kind == FuzzVerdict::Refused) v.kind = FuzzVerdict::Fail, v.signature = "plain refused " + v.signature;
       count(name, c, v);
       if (k == 0 && v.kind == FuzzVerdict::Fail) break;  // the schedules would repeat it
