@@ -10,7 +10,7 @@
 //   pow      0.6 / 0.6   1.5 / 1.5      atan      1.6 / 1.6   1.6 / 1.6     atanh    2.6 / 2.6   2.6 / 2.6
 //   sin      1.7 / 2.6   1.7 / 2.6      atan2     2.0 / 2.0   2.0 / 2.0     hypot    0.6 / 0.6   1.5 / 1.5
 //   cos      1.7 / 2.6   1.7 / 2.6      sinh      2.0 / 2.0   2.0 / 2.0     erf      2.0 / 2.6   4.0 / 4.0
-//   tan      3.7 / 4.4   3.7 / 4.4      cosh      1.8 / 1.8   1.8 / 1.8     tanh     1.6 / 1.6   1.6 / 1.6
+//   tan      4.0 / 4.8   4.0 / 4.8      cosh      1.8 / 1.8   1.8 / 1.8     tanh     1.6 / 1.6   1.6 / 1.6
 //
 // float16 and bfloat16 compute in float32 and round. The fast_ forms of float64 are the plain ones; of float32:
 //   fast_exp   relative error 2^-21.5 for x in [-87.3, 88.7]; 0 below, saturates above
