@@ -1,6 +1,8 @@
 // What a compiled function says of its arguments: regions needed, and the messages for what does not fit.
 #include <doctest/doctest.h>
 
+#include <memory>
+
 #include "codegen/jit.h"
 #include "programs.h"
 #include "runtime/runtime.h"
@@ -17,14 +19,15 @@ class Function {
       : case_(program, lines), jit_(codegen::compile_jit(case_.lowered, get_host_target())) {}
   int call(halide_buffer_t *in, halide_buffer_t *out) {
     const void *args[] = {in, out};
-    return jit_.call(&context_, args);
+    context_ = std::make_unique<runtime::JitContext>();
+    return jit_.call(context_.get(), args);
   }
-  std::string message() const { return context_.error().text(); }
+  std::string message() const { return context_->error().text(); }
 
  private:
   LoweredCase case_;
   codegen::JitFunction jit_;
-  runtime::JitContext context_;
+  std::unique_ptr<runtime::JitContext> context_;
 };
 
 bool has(const std::string &s, const char *what) {
