@@ -168,9 +168,9 @@ ParameterRef ExprParser::parameter(const std::string &name, Type t, bool is_buff
     p = new Parameter;
     p->name = name;
     p->type = t.element_of();
-    p->is_buffer = is_buffer;
     p->loc = at;
   }
+  p->is_buffer |= is_buffer;
   return p;
 }
 
@@ -410,7 +410,9 @@ ExprParser::Parsed ExprParser::variable(const Token &token, const std::string &p
     }
   }
   const Type t = suffix_or(is_param ? storage_type(token.text, 0) : known ? *known : Int(32));
-  return {make_var(token.text, t, is_param ? parameter(param, t, false, token.loc) : nullptr), 1, false};
+  // A variable that is named otherwise than its parameter is a field of a buffer: input.min.0@input.
+  const bool of_buffer = param != token.text;
+  return {make_var(token.text, t, is_param ? parameter(param, t, of_buffer, token.loc) : nullptr), 1, false};
 }
 
 ExprParser::Parsed ExprParser::load(const Token &token, const std::string &param, bool is_param) {
