@@ -14,6 +14,7 @@
 #include <llvm/IR/Module.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <unordered_map>
 
@@ -31,18 +32,30 @@ public:
   void function(const lower::LoweredFunction &f);
 
 private:
-  /// A name in scope. depth: how many loops must run for the value to change (0: none).
+  /// constant + sum of coefficient * leaf: an index in 64 bits. Terms are sorted by leaf, none has
+  /// coefficient 0.
+  struct Form {
+    std::vector<std::pair<int, int64_t>> terms;
+    int64_t constant = 0;
+  };
+  /// An i64 value that forms are made of. depth: how many loops must run for it to change (0: none).
+  struct Leaf {
+    Value *value;
+    int depth;
+  };
+  /// A name in scope.
   struct Symbol {
-    Value *value = nullptr;
-    Value *wide = nullptr;  ///< the same in 64 bits, for Int32 loop variables and index arithmetic
+    Value *value = nullptr;  ///< null if it is an index
+    bool is_index = false;   ///< an Int32 loop variable, or bound to index arithmetic
+    Form form;               ///< of an index
     int depth = 0;
     Type type;
-    ir::Name storage;  ///< of a host pointer: which memory it is
   };
   struct Cached {
     Value *value;
     int depth;
     Expr keep;  ///< the node stays alive while its address is a key
+    Form form;
   };
   /// A heap allocation to free on the way out, innermost last.
   struct Cleanup {
@@ -64,12 +77,10 @@ private:
     Expr base, stride;  ///< scalars
     int lanes;
   };
-  struct Term {
-    Value *value;
-    int depth;
-  };
+  using Key = std::vector<int64_t>;
 
-  /// Forgets, when it ends, the values cached since it began; `fresh`: hides the earlier ones meanwhile.
+  /// A region whose values do not reach beyond it: forgets, when it ends, what was evaluated since it
+  /// began. `fresh`: instead hides cached expressions from before, where names mean something else.
   class CacheScope {
   public:
     CacheScope(Emitter &e, bool fresh);
@@ -78,7 +89,7 @@ private:
   private:
     Emitter &e_;
     bool fresh_;
-    size_t mark_;
+    size_t mark_, index_mark_;
     std::unordered_map<uintptr_t, Cached> outer_;
     std::vector<uintptr_t> outer_log_;
   };
@@ -110,8 +121,6 @@ private:
   // Expressions: expr.cpp.
   Value *expr(const Expr &e);
   Value *compute(const Expr &e);
-  /// Evaluates by `f` unless `e` has been in this statement. `variant` tells kinds of evaluation apart.
-  template <typename F> Value *cached(const Expr &e, int variant, F f);
   void forget_values();
   Value *variable(const ir::Variable *op);
   Value *binary(const Expr &e);
@@ -124,25 +133,51 @@ private:
   Value *guarded(const ir::Call *op);
   Value *shuffle(const ir::Shuffle *op);
   Value *string_const(const std::string &text);
-  /// An Int(32) or Int(64) scalar in 64 bits; Int(32) arithmetic is widened to the leaves.
-  Value *wide(const Expr &e);
-  Value *wide_sum(const Expr &e);
   Symbol define(const Expr &value);  ///< what a let binds its name to
   Value *condition(const Expr &e);   ///< a scalar bool
   Value *any_lane(Value *mask);
+
+  // Indices: index.cpp.
+  /// An Int(32) or Int(64) scalar in 64 bits; Int(32) arithmetic is widened to the leaves.
+  Value *wide(const Expr &e) { return materialise(form(e)); }
+  Form form(const Expr &e);
+  Form compute_form(const Expr &e);
+  Form product(const Expr &a, const Expr &b);
+  Form extreme(const Expr &a, const Expr &b, bool is_min);
+  Form quotient(const Expr &a, const Expr &b, bool remainder);
+  Form plain(const Expr &e);
+  Form leaf(Value *v, int depth);
+  static Form combine(const Form &a, const Form &b, int64_t scale);
+  static Form scaled(const Form &a, int64_t scale);
+  int depth_of(const Form &f) const;
+  Value *materialise(const Form &f);
+  /// The form of what `make` computes, or of what an equal key gave before.
+  template <typename F> Form remembered(Key key, int depth, F make);
+  Value *remember(Key key, Value *v);
+  static void append(Key *key, const Form &f);
+  Symbol index_symbol(const Form &f);
+  std::optional<Linear> linear(const Expr &index);
+  Value *address(const ir::Name &name, Type element, const Expr &scalar_index);
+  Value *offset(Type element, Value *pointer, Value *elements);
+  Value *host(const ir::Name &name);
+  std::vector<Value *> lane_addresses(const ir::Name &name, Type element, const Expr &index);
+  /// `index` is rest + common in every lane, with as much in common as its sums allow.
+  void split_uniform(const Expr &index, Expr *rest, Expr *common);
+  /// A ramp of stride 1 under minima and maxima with scalars, the innermost first.
+  struct ClampedRamp {
+    Expr base;
+    std::vector<std::pair<bool, Expr>> bounds;  ///< is a minimum, with what
+  };
+  std::optional<ClampedRamp> clamped_ramp(const Expr &index);
 
   // Memory: memory.cpp.
   Value *load(const ir::Load *op);
   Value *load_lanes(const ir::Name &name, Type t, const Expr &index, Value *mask);
   void store(const ir::Store *op);
   void store_lanes(const ir::Name &name, Type t, Value *value, const Expr &index, Value *mask);
-  std::optional<Linear> linear(const Expr &index);
-  void terms(const Expr &e, int64_t scale, std::vector<Term> *out, int64_t *constant);
-  Value *address(const ir::Name &name, Type element, const Expr &scalar_index);
-  Value *offset(Type element, Value *pointer, Value *elements);
-  Value *host(const ir::Name &name);
   Value *strided_load(const ir::Name &name, Type t, const Linear &at, int stride);
-  std::vector<Value *> lane_addresses(const ir::Name &name, Type element, const Expr &index);
+  Value *clamped_load(const ir::Name &name, Type t, const Expr &common, const ClampedRamp &at);
+  llvm::Function *edge_function(Type t, const ClampedRamp &at);
   Value *load_at(const ir::Name &name, Type t, Value *pointer);
   void store_at(const ir::Name &name, Type t, Value *value, Value *pointer);
   Value *masked_load(const ir::Name &name, Type t, Value *pointer, Value *mask);
@@ -163,37 +198,19 @@ private:
   std::string pipeline_;
   Frame frame_;
   ir::Scope<Symbol> symbols_;
-  std::unordered_map<uintptr_t, Cached> cache_;  ///< by node address + variant
+  std::unordered_map<uintptr_t, Cached> cache_;  ///< by node address
   std::vector<uintptr_t> cache_log_;
+  std::vector<Leaf> leaves_;
+  std::unordered_map<Value *, int> leaf_ids_;
+  std::map<Key, Value *> index_values_;  ///< index arithmetic done, by operation and operands
+  std::vector<Key> index_log_;
   int depth_ = 0;          ///< depth of what was evaluated since it was last reset
-  bool in_index_ = false;  ///< inside a load's or store's index: no overflow
   Value *mask_ = nullptr;  ///< lanes of an enclosing vector if_then_else that are evaluated
   std::unordered_map<ir::Name, std::pair<llvm::MDNode *, llvm::MDNode *>>
       scopes_;  ///< alias.scope, noalias
   std::unordered_map<std::string, Value *> strings_;
   int bodies_ = 0;
 };
-
-template <typename F> Value *Emitter::cached(const Expr &e, int variant, F f) {
-  bool shared = e.get()->ref_count() > 1 && e.kind() > ir::NodeKind::StringImm &&
-                e.kind() != ir::NodeKind::Variable;
-  if (!shared) return f();
-  uintptr_t key = reinterpret_cast<uintptr_t>(e.get()) + static_cast<uintptr_t>(variant);
-  auto it = cache_.find(key);
-  if (it != cache_.end()) {
-    depth_ = std::max(depth_, it->second.depth);
-    return it->second.value;
-  }
-  int before = depth_;
-  depth_ = 0;
-  Value *v = f();
-  const auto *c = e.as<ir::Call>();
-  bool effect =
-      c && (c->call_type == ir::CallType::Extern || c->call_type == ir::CallType::Intrinsic);
-  if (!effect && cache_.insert({key, {v, depth_, e}}).second) cache_log_.push_back(key);
-  depth_ = std::max(depth_, before);
-  return v;
-}
 
 template <typename F> Value *Emitter::when(Value *cond, llvm::Type *t, F then) {
   llvm::BasicBlock *before = b_.GetInsertBlock();

@@ -21,7 +21,7 @@ namespace {
 }  // namespace
 
 Emitter::CacheScope::CacheScope(Emitter &e, bool fresh)
-    : e_(e), fresh_(fresh), mark_(e.cache_log_.size()) {
+    : e_(e), fresh_(fresh), mark_(e.cache_log_.size()), index_mark_(e.index_log_.size()) {
   if (!fresh_) return;
   outer_.swap(e_.cache_);
   outer_log_.swap(e_.cache_log_);
@@ -33,8 +33,13 @@ Emitter::CacheScope::~CacheScope() {
     outer_log_.swap(e_.cache_log_);
     return;
   }
+  // Statements inside may have emptied the cache.
   for (size_t i = mark_; i < e_.cache_log_.size(); i++) e_.cache_.erase(e_.cache_log_[i]);
-  e_.cache_log_.resize(mark_);
+  e_.cache_log_.resize(std::min(mark_, e_.cache_log_.size()));
+  for (size_t i = index_mark_; i < e_.index_log_.size(); i++) {
+    e_.index_values_.erase(e_.index_log_[i]);
+  }
+  e_.index_log_.resize(index_mark_);
 }
 
 void Emitter::forget_values() {
@@ -43,7 +48,24 @@ void Emitter::forget_values() {
 }
 
 Value *Emitter::expr(const Expr &e) {
-  return cached(e, 0, [&] { return compute(e); });
+  bool shared = e.get()->ref_count() > 1 && e.kind() > NodeKind::StringImm &&
+                e.kind() != NodeKind::Variable;
+  if (!shared) return compute(e);
+  auto key = reinterpret_cast<uintptr_t>(e.get());
+  auto it = cache_.find(key);
+  if (it != cache_.end()) {
+    depth_ = std::max(depth_, it->second.depth);
+    return it->second.value;
+  }
+  int before = depth_;
+  depth_ = 0;
+  Value *v = compute(e);
+  const auto *c = e.as<ir::Call>();
+  bool effect =
+      c && (c->call_type == ir::CallType::Extern || c->call_type == ir::CallType::Intrinsic);
+  if (!effect && cache_.insert({key, {v, depth_, e, {}}}).second) cache_log_.push_back(key);
+  depth_ = std::max(depth_, before);
+  return v;
 }
 
 Value *Emitter::compute(const Expr &e) {
@@ -90,7 +112,8 @@ Value *Emitter::variable(const ir::Variable *op) {
   const Symbol *s = symbols_.find(op->name);
   CALO_ASSERT(s != nullptr, "variable " + op->name.str() + " is not defined where it is used");
   depth_ = std::max(depth_, s->depth);
-  return s->value;
+  if (!s->is_index) return s->value;
+  return b_.CreateTrunc(materialise(s->form), b_.getInt32Ty());
 }
 
 Value *Emitter::binary(const Expr &e) {
@@ -144,24 +167,31 @@ Value *Emitter::ramp(const ir::Ramp *op) {
   return ops_.concat(parts);
 }
 
-// Int32 sums and products are evaluated in 64 bits (see wide), or a split's x = xo * 8 + xi would hide from LLVM that
-// addresses are linear in xi. Cut to 32 bits they are the same, where nothing overflows the minimum and maximum too.
+// Sums, products, minima and the like of Int32 become forms (index.cpp).
 Emitter::Symbol Emitter::define(const Expr &value) {
+  bool index = false;
+  switch (value.kind()) {
+    case NodeKind::IntImm:
+    case NodeKind::Variable:
+    case NodeKind::Add:
+    case NodeKind::Sub:
+    case NodeKind::Mul:
+    case NodeKind::Div:
+    case NodeKind::Mod:
+    case NodeKind::Min:
+    case NodeKind::Max: index = value.type() == Int(32); break;
+    default: break;
+  }
   int before = depth_;
   depth_ = 0;
   Symbol s;
-  s.type = value.type();
-  NodeKind k = value.kind();
-  bool index =
-      s.type == Int(32) && (k == NodeKind::Add || k == NodeKind::Sub || k == NodeKind::Mul ||
-                            k == NodeKind::Min || k == NodeKind::Max || k == NodeKind::Variable);
   if (index) {
-    s.wide = wide(value);
-    s.value = b_.CreateTrunc(s.wide, b_.getInt32Ty());
+    s = index_symbol(form(value));
   } else {
     s.value = expr(value);
+    s.depth = depth_;
+    s.type = value.type();
   }
-  s.depth = depth_;
   depth_ = before;
   return s;
 }
@@ -354,65 +384,9 @@ void Emitter::set_buffer(const ir::Call *op) {
   b_.CreateStore(expr(op->args[4]), at(dim, offsetof(halide_dimension_t, stride)));
 }
 
-// ---- 64-bit index arithmetic --------------------------------------------------------------------------------------
-
 Value *Emitter::condition(const Expr &e) {
   Value *c = expr(e);
   return c->getType()->isVectorTy() ? b_.CreateAndReduce(c) : c;
-}
-
-// Int(32) sums, products, minima and selections are evaluated in 64 bits, so no sign extension stands between a loop
-// counter and an address. Inside indices the 64-bit operations are also known not to wrap.
-Value *Emitter::wide(const Expr &e) {
-  return cached(e, in_index_ ? 2 : 1, [&] { return wide_sum(e); });
-}
-
-Value *Emitter::wide_sum(const Expr &e) {
-  llvm::Type *i64 = b_.getInt64Ty();
-  auto narrow = [&]() -> Value * {
-    Value *v = expr(e);
-    return e.type().is_uint() ? b_.CreateZExtOrTrunc(v, i64) : b_.CreateSExtOrTrunc(v, i64);
-  };
-  if (!e.type().is_int() || e.type().bits() < 32 || !e.type().is_scalar()) return narrow();
-  bool nsw = in_index_;
-  switch (e.kind()) {
-    case NodeKind::IntImm: return b_.getInt64(static_cast<uint64_t>(e.as<ir::IntImm>()->value));
-    case NodeKind::Variable: {
-      const Symbol *s = symbols_.find(e.as<ir::Variable>()->name);
-      if (!s || !s->wide) return narrow();
-      depth_ = std::max(depth_, s->depth);
-      return s->wide;
-    }
-    case NodeKind::Add: {
-      Value *a = wide(e.as<ir::Add>()->a);
-      return b_.CreateAdd(a, wide(e.as<ir::Add>()->b), "", false, nsw);
-    }
-    case NodeKind::Sub: {
-      Value *a = wide(e.as<ir::Sub>()->a);
-      return b_.CreateSub(a, wide(e.as<ir::Sub>()->b), "", false, nsw);
-    }
-    case NodeKind::Mul: {
-      Value *a = wide(e.as<ir::Mul>()->a);
-      return b_.CreateMul(a, wide(e.as<ir::Mul>()->b), "", false, nsw);
-    }
-    case NodeKind::Min: {
-      Value *a = wide(e.as<ir::Min>()->a);
-      return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, wide(e.as<ir::Min>()->b));
-    }
-    case NodeKind::Max: {
-      Value *a = wide(e.as<ir::Max>()->a);
-      return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, wide(e.as<ir::Max>()->b));
-    }
-    case NodeKind::Call: {
-      const auto *c = e.as<ir::Call>();
-      bool marker =
-          c->call_type == ir::CallType::PureIntrinsic || c->call_type == ir::CallType::Intrinsic;
-      if (marker && ir::intrinsic_class(c->op) == ir::IntrinsicClass::Marker)
-        return wide(c->args[0]);
-      return narrow();
-    }
-    default: return narrow();
-  }
 }
 
 }  // namespace calotype::codegen

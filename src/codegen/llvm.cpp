@@ -284,23 +284,20 @@ void Emitter::branch_stmt(const ir::IfThenElse *op) {
   llvm::BasicBlock *yes = new_block("then"), *after = new_block("after");
   llvm::BasicBlock *no = op->else_case.defined() ? new_block("else") : after;
   b_.CreateCondBr(c, yes, no);
-  b_.SetInsertPoint(yes);
-  stmt(op->then_case);
-  b_.CreateBr(after);
-  if (op->else_case.defined()) {
-    b_.SetInsertPoint(no);
-    stmt(op->else_case);
+  auto side = [&](llvm::BasicBlock *block, const ir::Stmt &s) {
+    CacheScope scope(*this, false);
+    b_.SetInsertPoint(block);
+    stmt(s);
     b_.CreateBr(after);
-  }
+  };
+  side(yes, op->then_case);
+  if (op->else_case.defined()) side(no, op->else_case);
   b_.SetInsertPoint(after);
 }
 
 void Emitter::loop_body(const ir::For *op, Value *i) {
-  Symbol s;
-  s.wide = i;
-  s.value = b_.CreateTrunc(i, b_.getInt32Ty());
-  s.depth = frame_.loops;
-  s.type = Int(32);
+  CacheScope scope(*this, false);
+  Symbol s = index_symbol(leaf(i, frame_.loops));
   ir::ScopedBinding<Symbol> bind(symbols_, op->name, s);
   stmt(op->body);
 }
@@ -310,17 +307,12 @@ void Emitter::loop(const ir::For *op) {
               "loop " + op->name.str() + " of this kind should have been lowered");
   const int64_t *count = ir::as_const_int(op->extent);
   if (count && *count <= 0) return;
-  depth_ = 0;
-  Value *min = wide(op->min);
+  Form first = form(op->min);
   if (count && *count == 1) {
-    Symbol s;
-    s.wide = min;
-    s.value = b_.CreateTrunc(min, b_.getInt32Ty());
-    s.depth = depth_;
-    s.type = Int(32);
-    ir::ScopedBinding<Symbol> bind(symbols_, op->name, s);
+    ir::ScopedBinding<Symbol> bind(symbols_, op->name, index_symbol(first));
     return stmt(op->body);
   }
+  Value *min = materialise(first);
   Value *extent = wide(op->extent);
   if (op->for_type == ir::ForType::Parallel) return parallel_loop(op, min, extent);
 
@@ -356,6 +348,9 @@ void Emitter::parallel_loop(const ir::For *op, Value *min, Value *extent) {
     const Symbol *s = n == op->name ? nullptr : symbols_.find(n);
     if (!s) continue;
     captured.push_back({n, *s});
+    if (s->is_index) {
+      captured.back().second.value = b_.CreateTrunc(materialise(s->form), b_.getInt32Ty());
+    }
     fields.push_back(ops_.memory_type(s->type));
   }
   auto *closure_type = llvm::StructType::get(cx_, fields);
@@ -370,7 +365,14 @@ void Emitter::parallel_loop(const ir::For *op, Value *min, Value *extent) {
   Frame outer = std::move(frame_);
   auto outer_point = b_.saveIP();
   ir::Scope<Symbol> outer_symbols;
-  std::swap(outer_symbols, symbols_);
+  std::map<Key, Value *> outer_values;
+  std::vector<Key> outer_log;
+  auto swap_scopes = [&] {
+    std::swap(outer_symbols, symbols_);
+    outer_values.swap(index_values_);
+    outer_log.swap(index_log_);
+  };
+  swap_scopes();
   llvm::Type *ptr = b_.getPtrTy();
   std::string name = pipeline_ + ".parallel" + std::to_string(bodies_++) + "." + op->name.str();
   llvm::Function *body = start_function(name, {ptr, b_.getInt32Ty(), ptr}, true);
@@ -379,13 +381,13 @@ void Emitter::parallel_loop(const ir::For *op, Value *min, Value *extent) {
     Symbol s = captured[i].second;
     Value *at = b_.CreateStructGEP(closure_type, body->getArg(2), static_cast<unsigned>(i));
     s.value = from_memory(s.type, b_.CreateLoad(ops_.memory_type(s.type), at));
-    s.wide = s.wide ? b_.CreateSExt(s.value, b_.getInt64Ty()) : nullptr;
+    s.is_index = false;
     s.depth = 0;
     symbols_.push(captured[i].first, s);
   }
   loop_body(op, b_.CreateSExt(body->getArg(1), b_.getInt64Ty()));
   finish_function();
-  std::swap(outer_symbols, symbols_);
+  swap_scopes();
   frame_ = std::move(outer);
   b_.restoreIP(outer_point);
   forget_values();

@@ -2,11 +2,12 @@
 //
 // The index decides the form: a ramp of stride 1 is one vector access, -1 the same reversed, 2 to 4 a few overlapping
 // vectors that stay inside [first, last] and a shuffle, a broadcast one scalar; everything else goes lane by lane, in
-// order. An address is built outermost loop first (host, then what changes with each inner loop, then the constant), so
-// that each partial sum is invariant in the loops further in and neighbouring accesses share all but the constant.
+// order. Addresses: index.cpp.
 #include "emit.h"
 
 #include "../base/diagnostic.h"
+
+#include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
 
@@ -16,29 +17,6 @@ using ir::NodeKind;
 
 namespace {
 
-Expr sum(const Expr &a, const Expr &b, bool minus) {
-  const int64_t *x = ir::as_const_int(a), *y = ir::as_const_int(b);
-  if (x && y) return ir::make_int(a.type(), minus ? *x - *y : *x + *y);
-  if (y && *y == 0) return a;
-  if (x && *x == 0 && !minus) return b;
-  return minus ? ir::make_sub(a, b) : ir::make_add(a, b);
-}
-
-Expr product(const Expr &a, const Expr &b) {
-  const int64_t *x = ir::as_const_int(a), *y = ir::as_const_int(b);
-  if (x && y) return ir::make_int(a.type(), *x * *y);
-  if ((x && *x == 0) || (y && *y == 1)) return a;
-  if ((y && *y == 0) || (x && *x == 1)) return b;
-  return ir::make_mul(a, b);
-}
-
-const ir::Call *as_marker(const Expr &e) {
-  const auto *c = e.as<ir::Call>();
-  bool intrinsic =
-      c && (c->call_type == ir::CallType::PureIntrinsic || c->call_type == ir::CallType::Intrinsic);
-  return intrinsic && ir::intrinsic_class(c->op) == ir::IntrinsicClass::Marker ? c : nullptr;
-}
-
 std::vector<int> run(int first, int step, int count) {
   std::vector<int> r(count);
   for (int i = 0; i < count; i++) r[i] = first + i * step;
@@ -46,133 +24,6 @@ std::vector<int> run(int first, int step, int count) {
 }
 
 }  // namespace
-
-// ---- addresses ----------------------------------------------------------------------------------------------------
-
-std::optional<Emitter::Linear> Emitter::linear(const Expr &index) {
-  Type scalar = index.type().element_of();
-  if (const auto *op = index.as<ir::Ramp>()) {
-    if (op->base.type().is_vector()) return std::nullopt;
-    return Linear{op->base, op->stride, op->lanes};
-  }
-  if (const auto *op = index.as<ir::Broadcast>()) {
-    if (op->value.type().is_vector()) return std::nullopt;
-    return Linear{op->value, ir::make_zero(scalar), op->lanes};
-  }
-  if (const auto *op = as_marker(index)) return linear(op->args[0]);
-  bool minus = index.kind() == NodeKind::Sub;
-  if (index.kind() == NodeKind::Add || minus) {
-    auto a = linear(minus ? index.as<ir::Sub>()->a : index.as<ir::Add>()->a);
-    if (!a) return std::nullopt;
-    auto b = linear(minus ? index.as<ir::Sub>()->b : index.as<ir::Add>()->b);
-    if (!b) return std::nullopt;
-    return Linear{sum(a->base, b->base, minus), sum(a->stride, b->stride, minus), a->lanes};
-  }
-  if (const auto *op = index.as<ir::Mul>()) {
-    auto a = linear(op->a);
-    if (!a) return std::nullopt;
-    auto b = linear(op->b);
-    if (!b) return std::nullopt;
-    if (ir::is_const_zero(a->stride)) std::swap(a, b);
-    if (!ir::is_const_zero(b->stride)) return std::nullopt;
-    return Linear{product(a->base, b->base), product(a->stride, b->base), a->lanes};
-  }
-  return std::nullopt;
-}
-
-// Splits scale * e into a constant and terms, each with the depth at which it changes.
-void Emitter::terms(const Expr &e, int64_t scale, std::vector<Term> *out, int64_t *constant) {
-  constexpr size_t kMostTerms =
-      64;  // beyond, wide() goes on: it evaluates shared subexpressions once
-  constexpr int64_t kMostScale = int64_t(1) << 20;
-  bool index_type = e.type().is_int() && e.type().bits() >= 32;
-  if (index_type && out->size() < kMostTerms) {
-    if (const auto *imm = e.as<ir::IntImm>()) {
-      *constant += scale * imm->value;
-      return;
-    }
-    if (const auto *op = e.as<ir::Add>()) {
-      terms(op->a, scale, out, constant);
-      return terms(op->b, scale, out, constant);
-    }
-    if (const auto *op = e.as<ir::Sub>()) {
-      terms(op->a, scale, out, constant);
-      return terms(op->b, -scale, out, constant);
-    }
-    if (const auto *op = e.as<ir::Mul>()) {
-      const int64_t *a = ir::as_const_int(op->a), *b = ir::as_const_int(op->b);
-      const int64_t *c = a ? a : b;
-      if (c && std::abs(*c) <= kMostScale && std::abs(scale) <= kMostScale) {
-        return terms(a ? op->b : op->a, scale * *c, out, constant);
-      }
-    }
-    if (const auto *op = as_marker(e)) return terms(op->args[0], scale, out, constant);
-  }
-  int before = depth_;
-  depth_ = 0;
-  Value *v = wide(e);
-  if (scale != 1) v = b_.CreateMul(v, b_.getInt64(static_cast<uint64_t>(scale)), "", false, true);
-  out->push_back({v, depth_});
-  depth_ = std::max(depth_, before);
-}
-
-Value *Emitter::host(const ir::Name &name) {
-  const Symbol *s = symbols_.find(name);
-  CALO_ASSERT(s != nullptr, "memory " + name.str() + " is not defined where it is used");
-  depth_ = std::max(depth_, s->depth);
-  return s->value;
-}
-
-Value *Emitter::offset(Type element, Value *pointer, Value *elements) {
-  return b_.CreateGEP(ops_.memory_type(element.element_of()), pointer, elements);
-}
-
-Value *Emitter::address(const ir::Name &name, Type element, const Expr &scalar_index) {
-  bool outer = in_index_;
-  in_index_ = true;
-  std::vector<Term> parts;
-  int64_t constant = 0;
-  terms(scalar_index, 1, &parts, &constant);
-  in_index_ = outer;
-  std::stable_sort(parts.begin(), parts.end(),
-                   [](const Term &a, const Term &b) { return a.depth < b.depth; });
-  Value *p = host(name);
-  for (size_t i = 0; i < parts.size();) {
-    Value *group = parts[i].value;
-    size_t j = i + 1;
-    for (; j < parts.size() && parts[j].depth == parts[i].depth; j++) {
-      group = b_.CreateAdd(group, parts[j].value, "", false, true);
-    }
-    p = offset(element, p, group);
-    i = j;
-  }
-  return constant == 0 ? p : offset(element, p, b_.getInt64(static_cast<uint64_t>(constant)));
-}
-
-std::vector<Value *> Emitter::lane_addresses(const ir::Name &name, Type element,
-                                             const Expr &index) {
-  int n = index.type().lanes();
-  std::vector<Value *> result;
-  if (auto at = linear(index)) {
-    Value *first = address(name, element, at->base);
-    in_index_ = true;
-    Value *stride = wide(at->stride);
-    in_index_ = false;
-    for (int k = 0; k < n; k++) {
-      Value *step = b_.CreateMul(stride, b_.getInt64(static_cast<uint64_t>(k)), "", false, true);
-      result.push_back(k == 0 ? first : offset(element, first, step));
-    }
-    return result;
-  }
-  Value *v = expr(index), *base = host(name);
-  for (int k = 0; k < n; k++) {
-    Value *i = ops_.lane(v, k);
-    i = index.type().is_uint() ? b_.CreateZExtOrTrunc(i, b_.getInt64Ty())
-                               : b_.CreateSExtOrTrunc(i, b_.getInt64Ty());
-    result.push_back(offset(element, base, i));
-  }
-  return result;
-}
 
 // ---- one access ---------------------------------------------------------------------------------------------------
 
@@ -283,7 +134,7 @@ Value *Emitter::load_lanes(const ir::Name &name, Type t, const Expr &index, Valu
     int inner = nested->base.type().lanes();
     std::vector<Value *> parts;
     for (int i = 0; i < nested->lanes; i++) {
-      Expr step = product(nested->stride, ir::make_int(nested->stride.type(), i));
+      Expr step = ir::make_mul(nested->stride, ir::make_int(nested->stride.type(), i));
       Expr at = i == 0 ? nested->base : ir::make_add(nested->base, step);
       Value *m = mask ? ops_.shuffle(mask, run(i * inner, 1, inner)) : nullptr;
       parts.push_back(load_lanes(name, t.with_lanes(inner), at, m));
@@ -303,7 +154,7 @@ Value *Emitter::load_lanes(const ir::Name &name, Type t, const Expr &index, Valu
       return mask ? masked_load(name, t, p, mask) : load_at(name, t, p);
     }
     if (stride && *stride == -1) {
-      Value *p = address(name, t, sum(at->base, ir::make_int(at->base.type(), n - 1), true));
+      Value *p = address(name, t, ir::make_sub(at->base, ir::make_int(at->base.type(), n - 1)));
       std::vector<int> backwards = run(n - 1, -1, n);
       if (mask) mask = ops_.shuffle(mask, backwards);
       return ops_.shuffle(mask ? masked_load(name, t, p, mask) : load_at(name, t, p), backwards);
@@ -313,12 +164,82 @@ Value *Emitter::load_lanes(const ir::Name &name, Type t, const Expr &index, Valu
       return strided_load(name, t, *at, static_cast<int>(*stride));
     }
   }
+  if (!mask && n >= 4) {
+    Expr rest, common;
+    split_uniform(index, &rest, &common);
+    if (auto at = clamped_ramp(rest)) return clamped_load(name, t, common, *at);
+  }
   std::vector<Value *> pointers = lane_addresses(name, t, index), lanes;
   for (int k = 0; k < n; k++) {
     auto one = [&] { return load_at(name, t.element_of(), pointers[k]); };
     lanes.push_back(mask ? when(ops_.lane(mask, k), ops_.type(t.element_of()), one) : one());
   }
   return ops_.concat(lanes);
+}
+
+// Clamped coordinates next to each other: one vector where no clamp bites, else a function that
+// gathers lane by lane. Its code is far from small, it runs at edges only, and an unrolled schedule
+// has dozens of such loads.
+Value *Emitter::clamped_load(const ir::Name &name, Type t, const Expr &common,
+                             const ClampedRamp &at) {
+  std::vector<Value *> args = {address(name, t, common), wide(at.base)};
+  Value *first = args[1], *inside = nullptr;
+  Value *last = b_.CreateAdd(first, b_.getInt64(static_cast<uint64_t>(t.lanes() - 1)));
+  for (const auto &bound : at.bounds) {
+    Value *limit = wide(bound.second);
+    args.push_back(limit);
+    Value *c = bound.first ? b_.CreateICmpSLE(last, limit) : b_.CreateICmpSGE(first, limit);
+    inside = inside ? b_.CreateAnd(inside, c) : c;
+  }
+  llvm::BasicBlock *dense = new_block("dense"), *edge = new_block("edge");
+  llvm::BasicBlock *after = new_block("loaded");
+  b_.CreateCondBr(inside, dense, edge, llvm::MDBuilder(cx_).createLikelyBranchWeights());
+  llvm::Type *memory = ops_.memory_type(t);
+  b_.SetInsertPoint(dense);
+  Value *whole = b_.CreateAlignedLoad(memory, offset(t, args[0], first), llvm::Align(t.bytes()));
+  annotate(whole, name);
+  b_.CreateBr(after);
+  b_.SetInsertPoint(edge);
+  Value *parts = b_.CreateCall(edge_function(t, at), args);
+  annotate(parts, name);
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
+  llvm::PHINode *phi = b_.CreatePHI(memory, 2);
+  phi->addIncoming(whole, dense);
+  phi->addIncoming(parts, edge);
+  return from_memory(t, phi);
+}
+
+// elements EDGE(base, first coordinate, bounds): one for each type and order of clamps in a module.
+llvm::Function *Emitter::edge_function(Type t, const ClampedRamp &at) {
+  std::string name = "edge." + to_string(t) + ".";
+  std::vector<llvm::Type *> params = {b_.getPtrTy(), b_.getInt64Ty()};
+  for (const auto &bound : at.bounds) {
+    name += bound.first ? "l" : "g";
+    params.push_back(b_.getInt64Ty());
+  }
+  if (llvm::Function *f = module_.getFunction(name)) return f;
+  llvm::Type *memory = ops_.memory_type(t);
+  auto *type = llvm::FunctionType::get(memory, params, false);
+  llvm::Function *f = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, module_);
+  f->addFnAttr(llvm::Attribute::NoInline);
+  f->addFnAttr(llvm::Attribute::Cold);
+  f->setOnlyAccessesArgMemory();
+  f->setOnlyReadsMemory();
+  llvm::IRBuilder<>::InsertPointGuard keep(b_);
+  b_.SetInsertPoint(llvm::BasicBlock::Create(cx_, "entry", f));
+  std::vector<Value *> lanes;
+  for (int k = 0; k < t.lanes(); k++) {
+    Value *i = b_.CreateAdd(f->getArg(1), b_.getInt64(static_cast<uint64_t>(k)));
+    for (size_t j = 0; j < at.bounds.size(); j++) {
+      auto id = at.bounds[j].first ? llvm::Intrinsic::smin : llvm::Intrinsic::smax;
+      i = b_.CreateBinaryIntrinsic(id, i, f->getArg(static_cast<unsigned>(j + 2)));
+    }
+    Value *p = offset(t, f->getArg(0), i);
+    lanes.push_back(b_.CreateAlignedLoad(memory->getScalarType(), p, llvm::Align(t.bytes())));
+  }
+  b_.CreateRet(ops_.concat(lanes));
+  return f;
 }
 
 // `stride` whole vectors cover the elements; the last ends exactly at the last element, so nothing outside is read.
@@ -371,7 +292,7 @@ void Emitter::store_lanes(const ir::Name &name, Type t, Value *value, const Expr
   if (nested && nested->base.type().is_vector()) {
     int inner = nested->base.type().lanes();
     for (int i = 0; i < nested->lanes; i++) {
-      Expr step = product(nested->stride, ir::make_int(nested->stride.type(), i));
+      Expr step = ir::make_mul(nested->stride, ir::make_int(nested->stride.type(), i));
       Expr at = i == 0 ? nested->base : ir::make_add(nested->base, step);
       auto slice = [&](Value *v) { return ops_.shuffle(v, run(i * inner, 1, inner)); };
       store_lanes(name, t.with_lanes(inner), slice(value), at, mask ? slice(mask) : nullptr);
@@ -386,7 +307,7 @@ void Emitter::store_lanes(const ir::Name &name, Type t, Value *value, const Expr
         std::vector<int> backwards = run(n - 1, -1, n);
         value = ops_.shuffle(value, backwards);
         if (mask) mask = ops_.shuffle(mask, backwards);
-        base = sum(base, ir::make_int(base.type(), n - 1), true);
+        base = ir::make_sub(base, ir::make_int(base.type(), n - 1));
       }
       Value *p = address(name, t, base);
       if (mask) return masked_store(name, t, value, p, mask);

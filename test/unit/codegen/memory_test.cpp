@@ -283,3 +283,34 @@ TEST_CASE("codegen/memory: a vector if_then_else reads only the lanes that chose
                                              {"out", Int(32), out.data(), true}}) == 0);
   for (int k = 0; k < n; k++) CHECK(out[k] == (k < 4 ? 10 + k : 7));
 }
+
+TEST_CASE("codegen/memory: clamped coordinates read the same inside and at both edges") {
+  const int w = 40, rows = 3, n = 8;
+  for (Type t : kTypes) {
+    for (const Target &target : targets()) {
+      Fenced in(w * rows * t.bytes(), true);
+      Column values = counting(t, w * rows);
+      std::memcpy(in.data(), values.data(), w * rows * t.bytes());
+      int32_t bounds[] = {3, w - 4};
+      Expr low = ir::make_load(Int(32), "bounds", 0), high = ir::make_load(Int(32), "bounds", 1);
+      Expr x = ir::make_var("x");
+      Expr ramp = ir::make_ramp(ir::make_mul(x, 4), 1, n);
+      Expr clamped = ir::make_max(ir::make_min(ir::make_broadcast(ir::make_var("high"), n), ramp),
+                                  ir::make_broadcast(ir::make_var("low"), n));
+      const int count = 16;
+      Column out(t, count * n);
+      // x from -3: coordinates from -12, all in row 1.
+      Expr index = ir::make_add(clamped, ir::make_broadcast(w, n));
+      ir::Stmt s = ir::make_store("out", ir::make_load(t.with_lanes(n), "in", index),
+                                  ir::make_ramp(ir::make_mul(ir::make_add(x, 3), n), 1, n));
+      s = ir::make_for("x", -3, count, ir::ForType::Serial, s);
+      s = ir::make_let_stmt("low", low, ir::make_let_stmt("high", high, s));
+      REQUIRE(run(s, {{"in", t, in.data()}, {"bounds", Int(32), bounds}, {"out", t, out.data(), true}}, target) == 0);
+      CHECK(out.guards_intact());
+      for (int i = 0; i < count * n; i++) {
+        int c = (i / n - 3) * 4 + i % n;
+        CHECK(out.bits(i) == values.bits(w + std::max(3, std::min(w - 4, c))));
+      }
+    }
+  }
+}
