@@ -102,6 +102,9 @@ Port::Port(const std::string &name, Kind kind, bool is_output, Type type, int di
   (is_output ? g.outputs_ : g.inputs_).push_back(this);
 }
 Port::~Port() = default;
+void Port::open() {}
+std::vector<Ref<ir::Parameter>> Port::params() const { return {}; }
+std::vector<Func> Port::funcs() const { return {}; }
 
 void Port::need(bool ok, const std::string &what, const std::string &why) const {
   if (!ok) raise(Diagnostic("L0501", loc_, what).because(why));
@@ -144,6 +147,19 @@ std::vector<Ref<ir::Parameter>> InputImage::params() const { return {image().par
 InputImage::operator Func() const {
   if (!func_.defined()) func_ = image();
   return func_;
+}
+
+BoundaryConditions::Source InputImage::boundary_source() const {
+  return BoundaryConditions::Source(image(), loc());
+}
+
+InputImage &InputImage::set_estimates(std::initializer_list<Range> estimates) {
+  return set_estimates(Region(estimates));
+}
+
+OutputFunc &OutputFunc::set_estimates(std::initializer_list<Range> estimates, SrcLoc at) {
+  Func::set_estimates(Region(estimates), at);
+  return *this;
 }
 
 InputImage &InputImage::set_estimates(const Region &estimates) {

@@ -101,10 +101,10 @@ public:
   SrcLoc loc() const { return loc_; }
 
   /// Called when types and ranks are final, before generate().
-  virtual void open() {}
+  virtual void open();
   /// Inputs: the parameters it becomes. Outputs: the Funcs.
-  virtual std::vector<Ref<ir::Parameter>> params() const { return {}; }
-  virtual std::vector<Func> funcs() const { return {}; }
+  virtual std::vector<Ref<ir::Parameter>> params() const;
+  virtual std::vector<Func> funcs() const;
 
 protected:
   void need(bool ok, const std::string &what, const std::string &why) const;
@@ -154,9 +154,7 @@ public:
   Expr operator()(SrcLoc at = SrcLoc::here()) const { return image()(at); }
   operator Func() const;
   operator const ImageParam &() const { return image(); }
-  BoundaryConditions::Source boundary_source() const {
-    return BoundaryConditions::Source(image(), loc());
-  }
+  BoundaryConditions::Source boundary_source() const;
 
   bool defined() const { return image_.defined(); }
   int dimensions() const { return dims(); }
@@ -169,6 +167,7 @@ public:
   Expr top() const { return image().top(); }
   Expr bottom() const { return image().bottom(); }
   InputImage &set_estimates(const Region &estimates);
+  InputImage &set_estimates(std::initializer_list<Range> estimates);
   InputImage &set_estimate(const Var &v, const Expr &min, const Expr &extent);
   InputImage &set_host_alignment(int bytes);
   Func in(SrcLoc at = SrcLoc::here()) const { return image().in(at); }
@@ -204,6 +203,8 @@ public:
   using Func::type;
   using Func::types;
   OutputFunc &operator=(const Func &f);
+  using Func::set_estimates;
+  OutputFunc &set_estimates(std::initializer_list<Range> estimates, SrcLoc at = SrcLoc::here());
   lang::Dimension dim(int i) { return output_buffer().dim(i); }
   Expr width() const { return output_buffer().width(); }
   Expr height() const { return output_buffer().height(); }

@@ -240,6 +240,11 @@ Func lambda(const Var &x, const Var &y, const Var &z, const Var &w, const Var &v
 
 namespace BoundaryConditions {
 
+Source::Source(const Func &f) : func(f) {}
+Source::Source(const Func &f, const Region &r) : func(f), bounds(r) {}
+Source::Source(const Source &o) = default;
+Source::~Source() = default;
+
 Source::Source(const ImageParam &p, SrcLoc at) : func(p) {
   lang::note_position(at);
   for (int i = 0; i < p.dimensions(); i++) bounds.push_back({p.dim(i).min(), p.dim(i).extent()});
@@ -400,6 +405,17 @@ Func mirror_interior(const Source &s, const Region &bounds, SrcLoc at) {
     return inside(e, i, select(within, likely(e.var(i)), folded));
   });
 }
+
+Func repeat_edge(const Source &s, SrcLoc at) { return repeat_edge(s, Region(), at); }
+Func constant_exterior(const Source &s, const Expr &value, SrcLoc at) {
+  return constant_exterior(s, Tuple(value), Region(), at);
+}
+Func constant_exterior(const Source &s, const Tuple &value, SrcLoc at) {
+  return constant_exterior(s, value, Region(), at);
+}
+Func repeat_image(const Source &s, SrcLoc at) { return repeat_image(s, Region(), at); }
+Func mirror_image(const Source &s, SrcLoc at) { return mirror_image(s, Region(), at); }
+Func mirror_interior(const Source &s, SrcLoc at) { return mirror_interior(s, Region(), at); }
 
 }  // namespace BoundaryConditions
 

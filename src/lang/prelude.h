@@ -77,31 +77,40 @@ namespace BoundaryConditions {
 struct CALO_EXPORT Source {
   Func func;
   Region bounds;  ///< {min, extent} per dimension; undefined Exprs: no edge there
-  Source(const Func &f) : func(f) {}
+  Source(const Func &f);
   Source(const ImageParam &p, SrcLoc at = SrcLoc::here());
+  Source(const Source &o);
+  ~Source();
   template <typename T, int D>
-  Source(const Buffer<T, D> &b, SrcLoc at = SrcLoc::here()) : func(b, at), bounds(b.region()) {}
+  Source(const Buffer<T, D> &b, SrcLoc at = SrcLoc::here()) : Source(Func(b, at), b.region()) {}
   template <typename T, typename = decltype(std::declval<const T &>().boundary_source())>
   Source(const T &input) : Source(input.boundary_source()) {}
+
+private:
+  Source(const Func &f, const Region &r);
 };
 
+// Without bounds, the source's own. (No default arguments: each call would compile a vector.)
+
 /// Outside the bounds: the value of the nearest point inside.
-CALO_EXPORT Func repeat_edge(const Source &s, const Region &bounds = {},
-                             SrcLoc at = SrcLoc::here());
+CALO_EXPORT Func repeat_edge(const Source &s, SrcLoc at = SrcLoc::here());
+CALO_EXPORT Func repeat_edge(const Source &s, const Region &bounds, SrcLoc at = SrcLoc::here());
 /// Outside the bounds: `value`.
-CALO_EXPORT Func constant_exterior(const Source &s, const Expr &value, const Region &bounds = {},
+CALO_EXPORT Func constant_exterior(const Source &s, const Expr &value, SrcLoc at = SrcLoc::here());
+CALO_EXPORT Func constant_exterior(const Source &s, const Expr &value, const Region &bounds,
                                    SrcLoc at = SrcLoc::here());
-CALO_EXPORT Func constant_exterior(const Source &s, const Tuple &value, const Region &bounds = {},
+CALO_EXPORT Func constant_exterior(const Source &s, const Tuple &value, SrcLoc at = SrcLoc::here());
+CALO_EXPORT Func constant_exterior(const Source &s, const Tuple &value, const Region &bounds,
                                    SrcLoc at = SrcLoc::here());
 /// The image over and over.
-CALO_EXPORT Func repeat_image(const Source &s, const Region &bounds = {},
-                              SrcLoc at = SrcLoc::here());
+CALO_EXPORT Func repeat_image(const Source &s, SrcLoc at = SrcLoc::here());
+CALO_EXPORT Func repeat_image(const Source &s, const Region &bounds, SrcLoc at = SrcLoc::here());
 /// Mirrored at the edges: ... 1 0 | 0 1 2 | 2 1 ...
-CALO_EXPORT Func mirror_image(const Source &s, const Region &bounds = {},
-                              SrcLoc at = SrcLoc::here());
+CALO_EXPORT Func mirror_image(const Source &s, SrcLoc at = SrcLoc::here());
+CALO_EXPORT Func mirror_image(const Source &s, const Region &bounds, SrcLoc at = SrcLoc::here());
 /// Mirrored at the outermost points: ... 2 1 | 0 1 2 | 1 0 ...
-CALO_EXPORT Func mirror_interior(const Source &s, const Region &bounds = {},
-                                 SrcLoc at = SrcLoc::here());
+CALO_EXPORT Func mirror_interior(const Source &s, SrcLoc at = SrcLoc::here());
+CALO_EXPORT Func mirror_interior(const Source &s, const Region &bounds, SrcLoc at = SrcLoc::here());
 
 }  // namespace BoundaryConditions
 

@@ -9,7 +9,8 @@ using calotype::test::program;
 
 namespace {
 Var x("x"), y("y");
-#define HERE (std::to_string(__LINE__).c_str())
+// As SrcLoc::here() counts: the line where a macro's use begins, if it has several.
+#define HERE (std::to_string(__builtin_LINE()).c_str())
 }  // namespace
 
 TEST_CASE("misuse: an undefined Func") {

@@ -62,7 +62,7 @@ void check_edge(Func (*condition)(const BoundaryConditions::Source &, const Regi
       Ints values;
       for (int i = 0; i < n; i++) values.push_back(100 + i * i);
       ImageParam im = row_input(lo, values);
-      const Func f = condition(im, {}, SrcLoc());
+      const Func f = condition(im, Region(), SrcLoc());
       const Ints got = interpret_row<int>(f, lo - 12, 24 + n);
       for (int i = lo - 12; i < lo + 12 + n; i++) {
         CAPTURE(n);
