@@ -110,6 +110,11 @@ class LoopBuilder {
     RegionFinder::Result found = regions_.at(site, given);
     if (root) {
       for (auto &[name, box] : found.inputs) cx_.input_regions[name] = expand(box);
+      for (auto &[name, region] : found.funcs) {
+        bool bounded = false;
+        for (const schedule::Bound &b : state_.of(name).bounds) bounded |= b.extent.defined();
+        if (bounded) cx_.bounded_reads[name] = expand(region.read);
+      }
       for (Name out : program_.outputs) cx_.output_regions[out] = expand(found.funcs.at(out).stored);
     }
     Stmt body = build_children(parent, site, found, marks, constant_max);
@@ -260,7 +265,7 @@ class LoopBuilder {
     Box symbols;
     for (int d = 0; d < f.dimensions(); d++) {
       Expr extent = simplify(make_sub(make_add(r.stored[d].max, c32(1)), r.stored[d].min));
-      if (!r.stored[d].bounded()) check_bounded(f, {r.stored, {}, {}});
+      if (!r.stored[d].bounded()) check_bounded(f, {{}, r.stored, {}, {}});
       Name min_name = f.name + ".store." + f.args[d] + ".min", max_name = f.name + ".store." + f.args[d] + ".max";
       lets.push_back({min_name, r.stored[d].min});
       meaning_[min_name] = r.stored[d].min;

@@ -165,6 +165,7 @@ class Checker {
       s.push_back(check(make_or(empty, present), "calo_error_host_null", {name_of(b)}));
     }
     check_overlap(empty, s);
+    check_bounds_of_funcs(empty, s);
     for (const LoweredArgument &a : scalars_) check_scalar(a, s);
     return make_block(s);
   }
@@ -315,6 +316,25 @@ class Checker {
     }
     Expr bytes = make_int(Int(64), b.type.bytes());
     return {make_add(host, make_mul(low, bytes)), make_add(host, make_mul(make_add(high, make_int(Int(64), 1)), bytes))};
+  }
+
+  // bound() is a promise about what readers need: they must not need more.
+  void check_bounds_of_funcs(const Expr &empty, std::vector<Stmt> &s) {
+    for (const Function &f : cx_.program.funcs) {
+      auto reads = cx_.bounded_reads.find(f.name);
+      if (reads == cx_.bounded_reads.end()) continue;
+      for (const schedule::Bound &b : cx_.state->of(f.name).bounds) {
+        size_t d = static_cast<size_t>(std::find(f.args.begin(), f.args.end(), b.var) - f.args.begin());
+        if (d >= f.args.size() || !b.extent.defined() || !reads->second[d].bounded()) continue;
+        const analysis::Interval &need = reads->second[d];
+        Expr min = b.min.defined() ? b.min : need.min, max = make_sub(make_add(min, b.extent), c32(1));
+        Expr ok = simplify(make_or(make_and(make_le(min, need.min), make_le(need.max, max)), empty));
+        if (is_const_one(ok)) continue;
+        s.push_back(check(ok, "calo_error_explicit_bounds",
+                          {make_string(f.name), make_string(b.var.str()), i64(min), i64(max), i64(need.min),
+                           i64(need.max), b.loc.defined() ? make_string(to_string(b.loc)) : null_string()}));
+      }
+    }
   }
 
   static Expr apart(const LoweredArgument &a, const LoweredArgument &b) {

@@ -107,7 +107,7 @@ void RegionFinder::apply_bounds(const ir::Function &f, Box &box) const {
 
 FuncRegion RegionFinder::region_of(const ir::Function &f, const Box &required) const {
   FuncRegion r;
-  r.required = required;
+  r.read = r.required = required;
   apply_bounds(f, r.required);
   r.stage_ranges.resize(f.stages());
   r.stored = r.required;

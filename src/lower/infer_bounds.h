@@ -23,7 +23,8 @@ using VarRanges = std::unordered_map<ir::Name, analysis::Interval>;
 
 /// What is known of one Func at a site.
 struct FuncRegion {
-  analysis::Box required;               ///< by its readers, after bound() and align_bounds()
+  analysis::Box read;                   ///< by its readers
+  analysis::Box required;               ///< the same after bound() and align_bounds()
   std::vector<VarRanges> stage_ranges;  ///< what each stage's root variables run over (before rounding tails)
   analysis::Box stored;                 ///< everything its stages write and its readers read
 };

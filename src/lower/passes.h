@@ -34,6 +34,8 @@ struct PassContext {
   std::vector<ir::ParameterRef> embedded;
   std::unordered_map<ir::Name, analysis::Box> input_regions;   ///< gives: build_loops
   std::unordered_map<ir::Name, analysis::Box> output_regions;  ///< what stages of outputs touch
+  /// What readers need of Funcs whose range bound() fixes: to be checked once. gives: build_loops
+  std::unordered_map<ir::Name, analysis::Box> bounded_reads;
   std::unordered_map<ir::Name, StorageReport> storage;
   /// Inputs that an output Func may overwrite while it runs: it alone reads them, in its only stage, at the place it
   /// writes. Such a run must not compute a block twice: the variable in_place_flag(output) tells.

@@ -219,7 +219,13 @@ CaseResult CompiledCase::run(const CaseSize &size, uint64_t seed, bool special_f
     pointers[i] = buffers[i]->raw();
     inputs[args[i].name] = buffers[i]->raw();
   }
-  if (impl_->jit.call(&context, pointers.data()) != 0) return failed("run");
+  if (impl_->jit.call(&context, pointers.data()) != 0) {
+    // A bound() that does not hold at this size is the schedule's promise broken: refused at run time.
+    bool promise = context.error().code == halide_error_code_explicit_bounds_too_small;
+    CaseResult r = failed("run");
+    if (promise) r.kind = CaseResult::Refused, r.code = "S0116";
+    return r;
+  }
 
   std::vector<halide_buffer_t *> outputs;
   for (size_t i = 0; i < args.size(); i++) {
