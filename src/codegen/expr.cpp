@@ -48,8 +48,8 @@ void Emitter::forget_values() {
 }
 
 Value *Emitter::expr(const Expr &e) {
-  bool shared = e.get()->ref_count() > 1 && e.kind() > NodeKind::StringImm &&
-                e.kind() != NodeKind::Variable;
+  bool shared =
+      e.get()->ref_count() > 1 && e.kind() > NodeKind::StringImm && e.kind() != NodeKind::Variable;
   if (!shared) return compute(e);
   auto key = reinterpret_cast<uintptr_t>(e.get());
   auto it = cache_.find(key);
@@ -125,8 +125,9 @@ Value *Emitter::binary(const Expr &e) {
     return ops_.binary(NodeKind::K, op->a.type(), a, expr(op->b)); \
   }
     CASE(Add)
-    CASE(Sub) CASE(Mul) CASE(Div) CASE(Mod) CASE(Min) CASE(Max) CASE(EQ) CASE(NE) CASE(LT) CASE(LE)
-        CASE(GT) CASE(GE) CASE(And) CASE(Or)
+    CASE(Sub)
+    CASE(Mul) CASE(Div) CASE(Mod) CASE(Min) CASE(Max) CASE(EQ) CASE(NE) CASE(LT) CASE(LE) CASE(GT)
+        CASE(GE) CASE(And) CASE(Or)
 #undef CASE
             default : no_code_for("this kind of expression");
   }

@@ -50,8 +50,8 @@ Expr times(const Expr &a, const Expr &b) {
 
 const ir::Call *as_marker(const Expr &e) {
   const auto *c = e.as<ir::Call>();
-  bool intrinsic = c && (c->call_type == ir::CallType::PureIntrinsic ||
-                         c->call_type == ir::CallType::Intrinsic);
+  bool intrinsic =
+      c && (c->call_type == ir::CallType::PureIntrinsic || c->call_type == ir::CallType::Intrinsic);
   return intrinsic && ir::intrinsic_class(c->op) == ir::IntrinsicClass::Marker ? c : nullptr;
 }
 
@@ -110,8 +110,7 @@ Value *Emitter::remember(Key key, Value *v) {
   return v;
 }
 
-template <typename F>
-Emitter::Form Emitter::remembered(Key key, int depth, F make) {
+template <typename F> Emitter::Form Emitter::remembered(Key key, int depth, F make) {
   auto it = index_values_.find(key);
   return leaf(it != index_values_.end() ? it->second : remember(std::move(key), make()), depth);
 }
@@ -360,7 +359,9 @@ std::optional<Emitter::ClampedRamp> Emitter::clamped_ramp(const Expr &index) {
     e = a;
   }
   auto ramp = linear(e);
-  if (index.type().element_of() != Int(32) || r.bounds.empty() || !ramp || !ir::is_const_one(ramp->stride)) return std::nullopt;
+  if (index.type().element_of() != Int(32) || r.bounds.empty() || !ramp ||
+      !ir::is_const_one(ramp->stride))
+    return std::nullopt;
   r.base = ramp->base;
   return r;
 }

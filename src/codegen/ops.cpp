@@ -3,9 +3,14 @@
 
 #include "../base/diagnostic.h"
 
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
 #include <llvm/IR/PatternMatch.h>
 #include <llvm/Support/DivisionByConstantInfo.h>
+#include <llvm/Support/KnownBits.h>
+
+#include <cmath>
 
 namespace calotype::codegen {
 
@@ -232,11 +237,33 @@ Value *Ops::floor_div(Value *a, const llvm::APInt &divisor) {
   return b_.CreateXor(q, sign);
 }
 
+// a / divisor for a vector of 32-bit integers that are known to be below 2^22, else null: three instructions where a
+// multiply-high takes seven, and far less work for LLVM. With r = 1 / divisor rounded up, a * r is at least the exact
+// quotient (as rounding is monotone, also where that is an integer) and exceeds it by less than a * 1.5 * 2^-23 /
+// divisor, so it does not reach the next integer.
+Value *Ops::float_quotient(Value *a, const llvm::APInt &divisor) {
+  constexpr unsigned kMostBits = 22;
+  if (!a->getType()->isVectorTy() || divisor.getBitWidth() != 32 || divisor.isPowerOf2())
+    return nullptr;
+  const llvm::DataLayout &layout = b_.GetInsertBlock()->getModule()->getDataLayout();
+  if (llvm::computeKnownBits(a, layout).countMaxActiveBits() > kMostBits) return nullptr;
+  if (divisor.getActiveBits() > kMostBits) return llvm::Constant::getNullValue(a->getType());
+  auto d = static_cast<double>(divisor.getZExtValue());
+  auto r = static_cast<float>(1.0 / d);
+  if (static_cast<double>(r) * d < 1.0) r = std::nextafter(r, 2.0f);
+  llvm::Type *f = with_lanes_of(b_.getFloatTy(), a);
+  Value *q = b_.CreateFMul(b_.CreateSIToFP(a, f), real(f, static_cast<double>(r)));
+  return b_.CreateFPToSI(q, a->getType());
+}
+
 Value *Ops::divide(Type t, Value *a, Value *b) {
   const llvm::APInt *c = nullptr;
   Value *zero = llvm::Constant::getNullValue(a->getType());
   if (llvm::PatternMatch::match(b, llvm::PatternMatch::m_APInt(c))) {
     if (c->isZero()) return zero;
+    llvm::APInt magnitude = t.is_int() ? c->abs() : *c;
+    if (Value *q = float_quotient(a, magnitude))
+      return t.is_int() && c->isNegative() ? b_.CreateNeg(q) : q;
     if (t.is_uint()) return c->isPowerOf2() ? b_.CreateLShr(a, c->logBase2()) : b_.CreateUDiv(a, b);
     Value *q = floor_div(a, c->abs());
     return c->isNegative() ? b_.CreateNeg(q) : q;
@@ -268,7 +295,8 @@ Value *Ops::modulo(Type t, Value *a, Value *b) {
     llvm::APInt d = t.is_int() ? c->abs() : *c;
     Value *divisor = llvm::ConstantInt::get(a->getType(), d);
     if (d.isPowerOf2()) return b_.CreateAnd(a, llvm::ConstantInt::get(a->getType(), d - 1));
-    Value *q = t.is_uint() ? b_.CreateUDiv(a, divisor) : floor_div(a, d);
+    Value *q = float_quotient(a, d);
+    if (!q) q = t.is_uint() ? b_.CreateUDiv(a, divisor) : floor_div(a, d);
     return b_.CreateSub(a, b_.CreateMul(q, divisor));
   }
   Value *by_zero = b_.CreateICmpEQ(b, zero);

@@ -50,6 +50,7 @@ private:
   Value *compare(ir::NodeKind op, Type t, Value *a, Value *b);
   Value *bool_binary(ir::NodeKind op, Value *a, Value *b);
   Value *floor_div(Value *a, const llvm::APInt &divisor);
+  Value *float_quotient(Value *a, const llvm::APInt &divisor);
   Value *divide(Type t, Value *a, Value *b);
   Value *modulo(Type t, Value *a, Value *b);
   Value *quotient(Type t, Value *a, Value *b);

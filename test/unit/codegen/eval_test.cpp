@@ -19,7 +19,7 @@ namespace {
 
 /// The generator uses one name at many types: a name per type, so that each has one value.
 class NamePerType : public ir::IRMutator {
- public:
+public:
   using IRMutator::visit;
   Expr visit(const ir::Variable *op) override {
     return ir::make_var(op->name + "." + to_string(op->type), op->type);
@@ -102,8 +102,8 @@ void compare(uint32_t seed, int count, const Target &target) {
     for (size_t k = 0; k < e.size; k++) {
       bool equal = same(e.type, got.bits(k), e.bits(k));
       CHECK_MESSAGE(equal, "seed " << seed << " on " << target.to_string() << ", lane " << k << ": "
-                                   << ir::to_string(exprs[i]) << "\n  compiled " << got.bits(k) << ", evaluated "
-                                   << e.bits(k));
+                                   << ir::to_string(exprs[i]) << "\n  compiled " << got.bits(k)
+                                   << ", evaluated " << e.bits(k));
       if (!equal) break;
     }
   }

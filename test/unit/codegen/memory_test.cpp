@@ -305,7 +305,9 @@ TEST_CASE("codegen/memory: clamped coordinates read the same inside and at both 
                                   ir::make_ramp(ir::make_mul(ir::make_add(x, 3), n), 1, n));
       s = ir::make_for("x", -3, count, ir::ForType::Serial, s);
       s = ir::make_let_stmt("low", low, ir::make_let_stmt("high", high, s));
-      REQUIRE(run(s, {{"in", t, in.data()}, {"bounds", Int(32), bounds}, {"out", t, out.data(), true}}, target) == 0);
+      REQUIRE(run(s,
+                  {{"in", t, in.data()}, {"bounds", Int(32), bounds}, {"out", t, out.data(), true}},
+                  target) == 0);
       CHECK(out.guards_intact());
       for (int i = 0; i < count * n; i++) {
         int c = (i / n - 3) * 4 + i % n;

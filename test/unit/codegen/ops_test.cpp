@@ -477,3 +477,32 @@ TEST_CASE("codegen/ops: reductions fold groups of lanes, floats in order") {
     }
   }
 }
+
+TEST_CASE("codegen/ops: division of numbers known to be small") {
+  // a * 64 + 63 with a of 16 bits: up to 2^22 - 1, which the compiler can see.
+  for (Type t : {UInt(32), Int(32)}) {
+    Column a(UInt(16), 65536), b(UInt(16), 65536);
+    for (int i = 0; i < 65536; i++) a.set(i, whole(i));
+    std::vector<Operation> all;
+    for (int c : {3, 5, 7, 10, 255, 1000, 65537, 4194303, 4194304, 4194305, -7}) {
+      if (c < 0 && t.is_uint()) continue;
+      for (bool mod : {false, true}) {
+        for (int low : {0, 63}) {
+          auto build = [t, c, mod, low](Expr x, Expr) {
+            Type v = t.with_lanes(x.type().lanes());
+            Expr n = ir::make_mul(ir::make_cast(v, x), ir::make_int(v, 64));
+            n = ir::make_add(n, ir::make_int(v, low));
+            Expr d = ir::make_int(v, c);
+            return mod ? ir::make_mod(n, d) : ir::make_div(n, d);
+          };
+          auto reference = [c, mod, low](Scalar x, Scalar) {
+            Wide n = x.whole * 64 + low;
+            return whole(mod ? euclid_mod(n, c) : euclid_div(n, c));
+          };
+          all.push_back({(mod ? "mod by " : "div by ") + std::to_string(c), t, build, reference});
+        }
+      }
+    }
+    check(all, a, b, 16, get_host_target());
+  }
+}
