@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "../calotype.h"
+#include "../ir/definition.h"  // what Func::function() gives
 
 namespace Halide {
 

@@ -2,6 +2,7 @@
 #include "name.h"
 
 #include <mutex>
+#include <ostream>
 #include <unordered_set>
 
 namespace calotype::ir {
@@ -19,6 +20,8 @@ Name::Name() {
   static const std::string *empty = intern("");
   text_ = empty;
 }
+
+std::ostream &operator<<(std::ostream &o, Name n) { return o << n.str(); }
 
 Name::Name(const std::string &text) : text_(intern(text)) {}
 

@@ -1,8 +1,7 @@
 // Interned names: equality, order of creation and hashing by pointer; the text lives as long as the process.
 #pragma once
 
-#include <functional>
-#include <ostream>
+#include <iosfwd>
 #include <string>
 
 #include "../base/export.h"
@@ -32,7 +31,7 @@ inline std::string operator+(Name a, const std::string &b) { return a.str() + b;
 inline std::string operator+(Name a, const char *b) { return a.str() + b; }
 inline std::string operator+(const std::string &a, Name b) { return a + b.str(); }
 inline std::string operator+(const char *a, Name b) { return a + b.str(); }
-inline std::ostream &operator<<(std::ostream &o, Name n) { return o << n.str(); }
+CALO_EXPORT std::ostream &operator<<(std::ostream &o, Name n);
 inline bool operator==(Name a, const char *b) { return a.str() == b; }
 inline bool operator==(Name a, const std::string &b) { return a.str() == b; }
 inline bool operator!=(Name a, const char *b) { return a.str() != b; }
