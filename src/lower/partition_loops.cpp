@@ -9,6 +9,7 @@
 #include "../analysis/bounds.h"
 #include "../analysis/linear.h"
 #include "../analysis/simplify.h"
+#include "../ir/equal.h"
 #include "../ir/visit.h"
 #include "passes.h"
 
@@ -91,7 +92,11 @@ void split_min_max(const Expr &difference, Name loop, std::vector<Expr> *conditi
 // Finds conditions marked likely, and rewrites as if the accepted ones held.
 class Steady final : public IRMutator {
  public:
-  explicit Steady(Name loop) : loop_(loop) {}
+  /// A minimum or maximum whose one side wins in the steady state, as it looks where it is not marked.
+  struct Decided {
+    Expr plain, value;
+  };
+  Steady(Name loop, std::vector<Decided> known) : loop_(loop), decided(std::move(known)) {}
   std::vector<Expr> accepted;       // scalar conditions on the loop variable
   std::vector<Expr> preconditions;  // scalar conditions that do not depend on it
   using IRMutator::mutate;
@@ -131,8 +136,28 @@ class Steady final : public IRMutator {
   Expr clamp(const T *op) {
     std::vector<Expr> conditions;
     Expr v = likely_value(op, &conditions);
-    if (v.defined() && accept(conditions)) return mutate(v);
+    if (v.defined()) {
+      if (!accept(conditions)) return IRMutator::visit(op);
+      if (op->type == Int(32)) {
+        Expr plain = simplify(without_likely(op));
+        bool known = false;
+        for (const Decided &d : decided) known |= equal(d.plain, plain);
+        if (!known) decided.push_back({plain, v});
+      }
+      return mutate(v);
+    }
+    for (const Decided &d : decided) {
+      if (equal(d.plain, Expr(op))) return mutate(d.value);
+    }
     return IRMutator::visit(op);
+  }
+
+  static Expr without_likely(const Expr &e) {
+    return rewrite(e, [](const Expr &x) {
+      const Call *c = x.as<Call>();
+      bool marker = c && (c->op == Intrinsic::likely || c->op == Intrinsic::likely_if_innermost);
+      return marker ? c->args[0] : x;
+    });
   }
 
   Expr predicate(const Expr &p) {
@@ -204,6 +229,9 @@ class Steady final : public IRMutator {
 
   Name loop_;
   Scope<Expr> known_;  // lets that depend on the loop
+
+ public:
+  std::vector<Decided> decided;
 };
 
 class Partitioner final : public IRMutator {
@@ -216,7 +244,9 @@ class Partitioner final : public IRMutator {
     Stmt body = mutate(op->body);
     Stmt whole = make_for(op->name, op->min, op->extent, op->for_type, body);
     if (op->for_type != ForType::Serial) return whole;
-    Steady steady(op->name);
+    Steady first_look(op->name, {});  // marks stand below the lets that hold the same minimum
+    first_look.mutate(body);
+    Steady steady(op->name, std::move(first_look.decided));
     Stmt inside = steady.mutate(body);
     if (steady.accepted.empty()) {
       return inside.same_as(body) ? whole : make_for(op->name, op->min, op->extent, op->for_type, inside);
