@@ -119,10 +119,11 @@ Expr Bounder::scalar_form(const Expr &e, const Expr &lane, int lanes) {
     return a.defined() && b.defined() ? make_binary(NodeKind::K, a, b) : Expr(); \
   }
       CALO_BINARY(Add)
-    CALO_BINARY(Sub)
-    CALO_BINARY(Mul) CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min) CALO_BINARY(Max)
-        CALO_BINARY(EQ) CALO_BINARY(NE) CALO_BINARY(LT) CALO_BINARY(LE) CALO_BINARY(GT)
-            CALO_BINARY(GE) CALO_BINARY(And) CALO_BINARY(Or)
+      CALO_BINARY(Sub)
+    CALO_BINARY(Mul)
+    CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min) CALO_BINARY(Max) CALO_BINARY(EQ)
+        CALO_BINARY(NE) CALO_BINARY(LT) CALO_BINARY(LE) CALO_BINARY(GT) CALO_BINARY(GE)
+            CALO_BINARY(And) CALO_BINARY(Or)
 #undef CALO_BINARY
                 case NodeKind::Not: {
       Expr a = part(e.as<Not>()->a);
@@ -180,7 +181,8 @@ bool Bounder::depends(const Expr &e) {
     const ir::Variable *v = x.as<ir::Variable>();
     if (v && !found) found = find(v->name) >= 0;
     const Call *c = x.as<Call>();
-    found = found || x.as<Load>() || (c && (c->call_type == CallType::Halide || c->call_type == CallType::Image));
+    found = found || x.as<Load>() ||
+            (c && (c->call_type == CallType::Halide || c->call_type == CallType::Image));
   });
   depends_.emplace(e.get(), found);
   keep_.push_back(e);

@@ -35,7 +35,8 @@ bool operands_of(const Expr &e, Expr *a, Expr *b) {
     return true;
     CALO_BINARY(Add)
     CALO_BINARY(Sub)
-    CALO_BINARY(Mul) CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min) CALO_BINARY(Max)
+    CALO_BINARY(Mul)
+    CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min) CALO_BINARY(Max)
 #undef CALO_BINARY
         default : return false;
   }

@@ -34,9 +34,10 @@ Expr Simplifier::hoist_broadcast(const Expr &e) {
 #define CALO_BINARY(K) \
   case NodeKind::K: return lower_binary(e.as<K>()->a, e.as<K>()->b);
     CALO_BINARY(Add)
-  CALO_BINARY(Sub)
-  CALO_BINARY(Mul) CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min) CALO_BINARY(Max)
-      CALO_BINARY(EQ) CALO_BINARY(NE) CALO_BINARY(LT) CALO_BINARY(LE)
+    CALO_BINARY(Sub)
+  CALO_BINARY(Mul)
+  CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min) CALO_BINARY(Max) CALO_BINARY(EQ)
+      CALO_BINARY(NE) CALO_BINARY(LT) CALO_BINARY(LE)
 #undef CALO_BINARY
           case NodeKind::Select: {
     const Select *op = e.as<Select>();

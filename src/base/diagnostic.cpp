@@ -78,7 +78,8 @@ int edit_cost(const std::string &a, const std::string &b) {
       const char x = a[i - 1], y = b[j - 1];
       const int replace = x == y ? 0 : (x ^ y) == 0x20 ? 1 : 2;
       now[j] = std::min({last[j - 1] + replace, last[j] + 2, now[j - 1] + 2});
-      if (i > 1 && j > 1 && x == b[j - 2] && a[i - 2] == y) now[j] = std::min(now[j], before[j - 2] + 2);
+      if (i > 1 && j > 1 && x == b[j - 2] && a[i - 2] == y)
+        now[j] = std::min(now[j], before[j - 2] + 2);
     }
     std::swap(before, last);
     std::swap(last, now);
@@ -113,7 +114,8 @@ std::string code_title(const std::string &code) {
 Error::Error(Diagnostic d) : Error(std::vector<Diagnostic>{std::move(d)}) {}
 
 Error::Error(std::vector<Diagnostic> all)
-    : std::runtime_error(render_all(all)), all_(std::make_shared<std::vector<Diagnostic>>(std::move(all))) {
+    : std::runtime_error(render_all(all)),
+      all_(std::make_shared<std::vector<Diagnostic>>(std::move(all))) {
   if (all_->empty()) all_->push_back(Diagnostic("X0001", {}, "an error without a diagnostic"));
 }
 
@@ -129,24 +131,29 @@ void raise(Diagnostic d) {
   throw CompileError(std::move(d));
 }
 
-std::vector<std::string> nearest_names(const std::string &name, const std::vector<std::string> &candidates, size_t n) {
-  constexpr size_t kLongest = 80;  // names beyond this are not compared: the cost is quadratic in the length
+std::vector<std::string> nearest_names(const std::string &name,
+                                       const std::vector<std::string> &candidates, size_t n) {
+  constexpr size_t kLongest =
+      80;  // names beyond this are not compared: the cost is quadratic in the length
   std::vector<std::pair<int, std::string>> scored;
   if (name.size() > kLongest) return {};
   for (const std::string &candidate : candidates) {
     if (candidate.empty() || candidate.size() > kLongest) continue;
     int cost = edit_cost(name, candidate);
     const int plausible = 2 * static_cast<int>((std::max(name.size(), candidate.size()) + 2) / 3);
-    const bool extends = name.size() >= 2 && candidate.size() >= 2 &&
-                         (starts_with(candidate, name.c_str()) || starts_with(name, candidate.c_str()));
+    const bool extends =
+        name.size() >= 2 && candidate.size() >= 2 &&
+        (starts_with(candidate, name.c_str()) || starts_with(name, candidate.c_str()));
     if (extends) cost = std::min(cost, plausible);
     if (cost <= plausible) scored.emplace_back(cost, candidate);
   }
-  std::stable_sort(scored.begin(), scored.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
+  std::stable_sort(scored.begin(), scored.end(),
+                   [](const auto &a, const auto &b) { return a.first < b.first; });
   std::vector<std::string> names;
   for (auto &[cost, candidate] : scored) {
     if (names.size() == n) break;
-    if (std::find(names.begin(), names.end(), candidate) == names.end()) names.push_back(std::move(candidate));
+    if (std::find(names.begin(), names.end(), candidate) == names.end())
+      names.push_back(std::move(candidate));
   }
   return names;
 }

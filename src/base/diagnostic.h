@@ -24,12 +24,13 @@ struct Diagnostic {
   std::string code;  ///< "S0104": a line of codes.def
   Severity severity = Severity::Error;
   SrcLoc loc;
-  std::string what;           ///< one line, lower case, no advice
-  std::vector<Note> why;      ///< the violated rule and the facts that violate it
+  std::string what;               ///< one line, lower case, no advice
+  std::vector<Note> why;          ///< the violated rule and the facts that violate it
   std::vector<std::string> help;  ///< how to fix it
 
   Diagnostic() = default;
-  Diagnostic(std::string c, SrcLoc l, std::string w) : code(std::move(c)), loc(l), what(std::move(w)) {}
+  Diagnostic(std::string c, SrcLoc l, std::string w)
+      : code(std::move(c)), loc(l), what(std::move(w)) {}
   Diagnostic &&because(std::string text, SrcLoc at = {}) && {
     why.push_back({std::move(text), at});
     return std::move(*this);
@@ -47,13 +48,13 @@ CALO_EXPORT std::string code_title(const std::string &code);
 
 /// Base of everything Calotype throws. what() is render(diagnostic).
 class CALO_EXPORT Error : public std::runtime_error {
- public:
+public:
   explicit Error(Diagnostic d);
   Error(std::vector<Diagnostic> all);  ///< several independent mistakes of one schedule file
   const Diagnostic &diagnostic() const { return (*all_)[0]; }
   const std::vector<Diagnostic> &diagnostics() const { return *all_; }
 
- private:
+private:
   std::shared_ptr<std::vector<Diagnostic>> all_;
 };
 
@@ -78,7 +79,8 @@ struct CALO_EXPORT InternalError : Error {
 
 /// The `n` names of `candidates` nearest to `name` by edit distance, nearest first; only plausible ones.
 CALO_EXPORT std::vector<std::string> nearest_names(const std::string &name,
-                                                   const std::vector<std::string> &candidates, size_t n = 3);
+                                                   const std::vector<std::string> &candidates,
+                                                   size_t n = 3);
 
 [[noreturn]] CALO_EXPORT void internal_failure(const char *condition, const char *file, int line,
                                                const std::string &more = {});

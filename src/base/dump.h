@@ -10,7 +10,7 @@ namespace calotype {
 
 /// One per compilation. Writes `NN-pass.ir` into options().dump_dir; on destruction prints the times if asked for.
 class CALO_EXPORT DumpWriter {
- public:
+public:
   explicit DumpWriter(const std::string &pipeline);
   ~DumpWriter();
   DumpWriter(const DumpWriter &) = delete;
@@ -20,7 +20,7 @@ class CALO_EXPORT DumpWriter {
   /// Records a pass; `text` empty: the program did not change.
   void pass(int number, const std::string &name, const std::string &text, double ms);
 
- private:
+private:
   struct Row {
     std::string name;
     double ms;

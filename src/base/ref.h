@@ -14,7 +14,7 @@ namespace calotype {
 /// Base of every object that `Ref` manages. The count is atomic: pipelines may be built in one thread and
 /// compiled in another.
 class CALO_EXPORT RefCounted {
- public:
+public:
   RefCounted() = default;
   RefCounted(const RefCounted &) : refs_(0) {}
   RefCounted &operator=(const RefCounted &) { return *this; }
@@ -26,15 +26,14 @@ class CALO_EXPORT RefCounted {
   }
   int ref_count() const { return refs_.load(std::memory_order_relaxed); }
 
- private:
+private:
   static void destroy(const RefCounted *object);
   mutable std::atomic<int> refs_{0};
 };
 
 /// Shared ownership of a RefCounted `T`. Null by default.
-template <typename T>
-class Ref {
- public:
+template <typename T> class Ref {
+public:
   Ref() = default;
   Ref(std::nullptr_t) {}
   Ref(T *p) : ptr_(p) {
@@ -42,8 +41,7 @@ class Ref {
   }
   Ref(const Ref &o) : Ref(o.ptr_) {}
   Ref(Ref &&o) noexcept : ptr_(o.ptr_) { o.ptr_ = nullptr; }
-  template <typename U>
-  Ref(const Ref<U> &o) : Ref(o.get()) {}
+  template <typename U> Ref(const Ref<U> &o) : Ref(o.get()) {}
   ~Ref() {
     if (ptr_) ptr_->release();
   }
@@ -58,7 +56,7 @@ class Ref {
   bool defined() const { return ptr_ != nullptr; }
   bool same_as(const Ref &o) const { return ptr_ == o.ptr_; }
 
- protected:
+protected:
   T *ptr_ = nullptr;
 };
 

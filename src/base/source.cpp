@@ -48,7 +48,9 @@ bool find_line(const SrcLoc &loc, std::string *out) {
   return true;
 }
 
-bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }  // UTF-8
+bool continues_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+}  // UTF-8
 
 // Control characters must not reach a terminal.
 std::string printable(std::string s) {
@@ -105,7 +107,9 @@ std::string excerpt(const SrcLoc &loc) {
   std::string text = std::string(number) + " | " + line + "\n";
   if (loc.column > 0) {
     text += margin + " | " + std::string(columns(line, 0, begin), ' ') +
-            std::string(std::max<size_t>(1, columns(line, begin, std::min(end, line.size() + 1))), '^') + "\n";
+            std::string(std::max<size_t>(1, columns(line, begin, std::min(end, line.size() + 1))),
+                        '^') +
+            "\n";
   }
   return text;
 }

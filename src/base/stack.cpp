@@ -34,7 +34,8 @@ void run_on_large_stack(const std::function<void()> &f) {
   Job job{&f, nullptr};
   pthread_t thread;
   bool started = false;
-  for (size_t size = size_t(1) << 30; size >= (size_t(1) << 24) && !started; size /= 4) {  // under tight limits: less
+  for (size_t size = size_t(1) << 30; size >= (size_t(1) << 24) && !started;
+       size /= 4) {  // under tight limits: less
     pthread_attr_setstacksize(&attr, size);
     started = pthread_create(&thread, &attr, run, &job) == 0;
   }

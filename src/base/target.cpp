@@ -14,18 +14,21 @@ namespace {
 
 using Features = std::bitset<Target::FeatureEnd>;
 
-template <typename T>
-struct Word {
+template <typename T> struct Word {
   T value;
   const char *text;
 };
-constexpr Word<Target::Arch> kArchs[] = {{Target::X86, "x86"},         {Target::ARM, "arm"},
-                                         {Target::POWERPC, "powerpc"}, {Target::Hexagon, "hexagon"},
-                                         {Target::WebAssembly, "wasm"}, {Target::RISCV, "riscv"}};
-constexpr Word<Target::OS> kSystems[] = {{Target::Linux, "linux"},     {Target::Windows, "windows"},
-                                         {Target::OSX, "osx"},         {Target::Android, "android"},
-                                         {Target::IOS, "ios"},         {Target::QuRT, "qurt"},
-                                         {Target::NoOS, "noos"},       {Target::Fuchsia, "fuchsia"},
+constexpr Word<Target::Arch> kArchs[] = {
+    {Target::X86, "x86"},         {Target::ARM, "arm"},          {Target::POWERPC, "powerpc"},
+    {Target::Hexagon, "hexagon"}, {Target::WebAssembly, "wasm"}, {Target::RISCV, "riscv"}};
+constexpr Word<Target::OS> kSystems[] = {{Target::Linux, "linux"},
+                                         {Target::Windows, "windows"},
+                                         {Target::OSX, "osx"},
+                                         {Target::Android, "android"},
+                                         {Target::IOS, "ios"},
+                                         {Target::QuRT, "qurt"},
+                                         {Target::NoOS, "noos"},
+                                         {Target::Fuchsia, "fuchsia"},
                                          {Target::WebAssemblyRuntime, "wasmrt"}};
 constexpr Word<Target::Feature> kFeatures[] = {
 #define FEATURE(Name, spelling) {Target::Name, spelling},
@@ -40,8 +43,7 @@ const T *find_word(const Word<T> (&words)[N], const std::string &text) {
   }
   return nullptr;
 }
-template <typename T, size_t N>
-std::string word_of(const Word<T> (&words)[N], T value) {
+template <typename T, size_t N> std::string word_of(const Word<T> (&words)[N], T value) {
   for (const Word<T> &w : words) {
     if (w.value == value) return w.text;
   }
@@ -89,10 +91,21 @@ constexpr std::pair<Target::Feature, Target::Feature> kImplies[] = {
 };
 
 // x86 instruction sets: what must be present for code to run.
-constexpr Target::Feature kInstructionSets[] = {
-    Target::SSE41, Target::AVX, Target::AVX2, Target::FMA, Target::FMA4, Target::F16C, Target::AVX512,
-    Target::AVX512_KNL, Target::AVX512_Skylake, Target::AVX512_Cannonlake, Target::AVX512_Zen4, Target::AVX512_Zen5,
-    Target::AVX512_SapphireRapids, Target::AVX10_1, Target::AVXVNNI};
+constexpr Target::Feature kInstructionSets[] = {Target::SSE41,
+                                                Target::AVX,
+                                                Target::AVX2,
+                                                Target::FMA,
+                                                Target::FMA4,
+                                                Target::F16C,
+                                                Target::AVX512,
+                                                Target::AVX512_KNL,
+                                                Target::AVX512_Skylake,
+                                                Target::AVX512_Cannonlake,
+                                                Target::AVX512_Zen4,
+                                                Target::AVX512_Zen5,
+                                                Target::AVX512_SapphireRapids,
+                                                Target::AVX10_1,
+                                                Target::AVXVNNI};
 
 Features implied_by(Target::Feature f) {
   Features all;
@@ -106,7 +119,8 @@ Features implied_by(Target::Feature f) {
   return all;
 }
 
-[[noreturn]] void bad_target(const std::string &text, const std::string &why, const std::string &token = {}) {
+[[noreturn]] void bad_target(const std::string &text, const std::string &why,
+                             const std::string &token = {}) {
   Diagnostic d("T0101", {}, "bad target string '" + text + "': " + why);
   if (!token.empty()) {
     std::vector<std::string> names = {"host", "trace_all"};
@@ -117,21 +131,24 @@ Features implied_by(Target::Feature f) {
     for (const std::string &n : nearest_names(token, names)) list += (list.empty() ? "" : ", ") + n;
     if (!list.empty()) d.help.push_back("did you mean " + list + "?");
   }
-  d.help.push_back("a target is architecture, bits, system and features, as in x86-64-linux-avx2-fma or host-no_asserts");
+  d.help.push_back(
+      "a target is architecture, bits, system and features, as in x86-64-linux-avx2-fma or "
+      "host-no_asserts");
   raise(std::move(d));
 }
 
 std::vector<std::string> split(const std::string &text) {
   std::vector<std::string> parts(1);
   for (char c : text) {
-    if (c == '-') parts.emplace_back();
-    else parts.back() += c;
+    if (c == '-')
+      parts.emplace_back();
+    else
+      parts.back() += c;
   }
   return parts;
 }
 
-template <typename T>
-void set_once(T &field, T value, const std::string &text, const char *what) {
+template <typename T> void set_once(T &field, T value, const std::string &text, const char *what) {
   if (field != T() && field != value) bad_target(text, std::string("it names two ") + what);
   field = value;
 }
@@ -140,7 +157,9 @@ bool read_vector_bits(const std::string &part, Target &t) {
   const std::string head = "vector_bits_";
   if (part.compare(0, head.size(), head) != 0) return false;
   const std::string digits = part.substr(head.size());
-  if (digits.empty() || digits.size() > 5 || digits.find_first_not_of("0123456789") != std::string::npos) return false;
+  if (digits.empty() || digits.size() > 5 ||
+      digits.find_first_not_of("0123456789") != std::string::npos)
+    return false;
   t.vector_bits = std::stoi(digits);
   return t.vector_bits % 8 == 0;
 }
@@ -176,13 +195,17 @@ void add_machine_features(Target &t) {
   add(__builtin_cpu_supports("fma"), Target::FMA);
   add(__builtin_cpu_supports("fma4"), Target::FMA4);
   add(__builtin_cpu_supports("f16c"), Target::F16C);
-  const bool base = __builtin_cpu_supports("avx512f") && t.features_all_of({Target::AVX2, Target::FMA, Target::F16C});
-  const bool skylake = base && __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512bw") &&
-                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  const bool cannonlake = skylake && __builtin_cpu_supports("avx512ifma") && __builtin_cpu_supports("avx512vbmi");
-  const bool zen4 = cannonlake && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vnni") &&
-                    __builtin_cpu_supports("avx512bitalg") && __builtin_cpu_supports("avx512vpopcntdq") &&
-                    __builtin_cpu_supports("avx512bf16");
+  const bool base = __builtin_cpu_supports("avx512f") &&
+                    t.features_all_of({Target::AVX2, Target::FMA, Target::F16C});
+  const bool skylake = base && __builtin_cpu_supports("avx512cd") &&
+                       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                       __builtin_cpu_supports("avx512vl");
+  const bool cannonlake =
+      skylake && __builtin_cpu_supports("avx512ifma") && __builtin_cpu_supports("avx512vbmi");
+  const bool zen4 =
+      cannonlake && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vnni") &&
+      __builtin_cpu_supports("avx512bitalg") && __builtin_cpu_supports("avx512vpopcntdq") &&
+      __builtin_cpu_supports("avx512bf16");
   const bool vnni = __builtin_cpu_supports("avxvnni");
   add(base, Target::AVX512);
   add(skylake, Target::AVX512_Skylake);
@@ -219,7 +242,8 @@ Target detect_host() {
 
 int x86_vector_bytes(const Target &t, const Type &type) {
   const bool narrow = type.is_int_or_uint() && type.bits() < 32;
-  if (t.has_feature(Target::AVX512_Skylake) || (t.has_feature(Target::AVX512) && !narrow)) return 64;
+  if (t.has_feature(Target::AVX512_Skylake) || (t.has_feature(Target::AVX512) && !narrow))
+    return 64;
   if (t.has_feature(Target::AVX2) || (t.has_feature(Target::AVX) && type.is_float())) return 32;
   return 16;
 }
@@ -235,7 +259,8 @@ int vector_bytes(const Target &t, const Type &type) {
 
 }  // namespace
 
-Target::Target(OS o, Arch a, int b, const std::vector<Feature> &features) : os(o), arch(a), bits(b) {
+Target::Target(OS o, Arch a, int b, const std::vector<Feature> &features)
+    : os(o), arch(a), bits(b) {
   set_features(features);
 }
 
@@ -248,7 +273,8 @@ Target::Target(const std::string &text) {
   }
   for (size_t i = first; i < parts.size(); i++) {
     if (parts[i].empty()) bad_target(text, "it has an empty part");
-    if (!read_part(parts[i], *this, text)) bad_target(text, "'" + parts[i] + "' is not known", parts[i]);
+    if (!read_part(parts[i], *this, text))
+      bad_target(text, "'" + parts[i] + "' is not known", parts[i]);
   }
   if (arch == ArchUnknown) bad_target(text, "it names no architecture");
   if (bits == 0) bad_target(text, "it does not say 32 or 64 bits");
@@ -341,7 +367,8 @@ std::string Target::to_string() const {
 }
 
 bool Target::operator==(const Target &o) const {
-  return os == o.os && arch == o.arch && bits == o.bits && vector_bits == o.vector_bits && features_ == o.features_;
+  return os == o.os && arch == o.arch && bits == o.bits && vector_bits == o.vector_bits &&
+         features_ == o.features_;
 }
 
 Target get_host_target() {
@@ -372,7 +399,8 @@ std::string why_not_runnable_here(const Target &t) {
   }
   std::string missing;
   for (Target::Feature f : kInstructionSets) {
-    if (t.has_feature(f) && !host.has_feature(f)) missing += (missing.empty() ? "" : ", ") + word_of(kFeatures, f);
+    if (t.has_feature(f) && !host.has_feature(f))
+      missing += (missing.empty() ? "" : ", ") + word_of(kFeatures, f);
   }
   return missing.empty() ? "" : "this processor (" + host.to_string() + ") lacks " + missing;
 }

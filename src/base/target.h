@@ -13,7 +13,18 @@ namespace calotype {
 /// A compilation target, written `arch-bits-os-feature-feature...`, e.g. `x86-64-linux-avx2-fma`, or `host-...`.
 /// Names of devices that Calotype does not support parse and are refused when code is asked for.
 struct CALO_EXPORT Target {
-  enum OS { OSUnknown = 0, Linux, Windows, OSX, Android, IOS, QuRT, NoOS, Fuchsia, WebAssemblyRuntime };
+  enum OS {
+    OSUnknown = 0,
+    Linux,
+    Windows,
+    OSX,
+    Android,
+    IOS,
+    QuRT,
+    NoOS,
+    Fuchsia,
+    WebAssemblyRuntime
+  };
   enum Arch { ArchUnknown = 0, X86, ARM, POWERPC, Hexagon, WebAssembly, RISCV };
   enum Feature {
 #define FEATURE(Name, spelling) Name,
@@ -47,8 +58,7 @@ struct CALO_EXPORT Target {
 
   /// Lanes of one vector register for elements of type `t` (at least 1).
   int natural_vector_size(const Type &t) const;
-  template <typename T>
-  int natural_vector_size() const {
+  template <typename T> int natural_vector_size() const {
     return natural_vector_size(type_of<T>());
   }
   /// Whether floating-point multiply-add is one instruction here: numeric mode `fma` or `nofma`.
@@ -58,7 +68,7 @@ struct CALO_EXPORT Target {
   bool operator==(const Target &o) const;
   bool operator!=(const Target &o) const { return !(*this == o); }
 
- private:
+private:
   std::bitset<FeatureEnd> features_;
 };
 

@@ -48,9 +48,9 @@ struct Spelling {
   Type::Code code;
 };
 // Longer spellings first where one begins with another.
-constexpr Spelling kSpellings[] = {{"bfloat", Type::BFloat}, {"bf", Type::BFloat}, {"float", Type::Float},
-                                   {"f", Type::Float},       {"uint", Type::UInt}, {"u", Type::UInt},
-                                   {"int", Type::Int},       {"i", Type::Int}};
+constexpr Spelling kSpellings[] = {
+    {"bfloat", Type::BFloat}, {"bf", Type::BFloat}, {"float", Type::Float}, {"f", Type::Float},
+    {"uint", Type::UInt},     {"u", Type::UInt},    {"int", Type::Int},     {"i", Type::Int}};
 
 // Reads decimal digits at *pos; -1 if there are none, they start with 0, or the number exceeds `most`.
 int read_number(const std::string &s, size_t *pos, int most) {
@@ -88,7 +88,8 @@ Type parse_element(const std::string &s, size_t *pos) {
 
 }  // namespace
 
-Type::Type(const halide_type_t &t) : code_(static_cast<uint8_t>(t.code)), bits_(t.bits), lanes_(t.lanes) {}
+Type::Type(const halide_type_t &t)
+    : code_(static_cast<uint8_t>(t.code)), bits_(t.bits), lanes_(t.lanes) {}
 
 Type::operator halide_type_t() const {
   return halide_type_t(static_cast<halide_type_code_t>(code_), bits_, lanes_);
@@ -115,7 +116,8 @@ bool Type::can_represent(Type o) const {
     const Format mine = format_of(*this);
     if (o.is_float()) {
       const Format other = format_of(o);
-      return mine.digits >= other.digits && mine.lowest <= other.lowest && mine.largest >= other.largest;
+      return mine.digits >= other.digits && mine.lowest <= other.lowest &&
+             mine.largest >= other.largest;
     }
     return o.bits_ - (o.is_int() ? 1 : 0) <= mine.digits;
   }
@@ -126,12 +128,14 @@ bool Type::can_represent(Type o) const {
 bool Type::can_represent(double x) const {
   if (is_float()) return fits_format(x, format_of(*this));
   if (!is_int_or_uint() || !std::isfinite(x) || std::trunc(x) != x) return false;
-  const double limit = std::ldexp(1.0, is_int() ? bits_ - 1 : bits_);  // exact, where max_uint() might round
+  const double limit =
+      std::ldexp(1.0, is_int() ? bits_ - 1 : bits_);  // exact, where max_uint() might round
   return x < limit && x >= (is_int() ? -limit : 0.0);
 }
 
 bool Type::can_represent(int64_t x) const {
-  if (is_float()) return float_holds_integer(format_of(*this), x < 0 ? -static_cast<uint64_t>(x) : x);
+  if (is_float())
+    return float_holds_integer(format_of(*this), x < 0 ? -static_cast<uint64_t>(x) : x);
   return is_int_or_uint() && x >= min_int() && (x < 0 || static_cast<uint64_t>(x) <= max_uint());
 }
 
@@ -152,7 +156,8 @@ double round_to(Type t, double x) {
   const Format f = format_of(t);
   int exponent = 0;
   std::frexp(x, &exponent);
-  const double unit = std::ldexp(1.0, std::max(exponent - f.digits, f.lowest));  // of the last digit; division is exact
+  const double unit = std::ldexp(
+      1.0, std::max(exponent - f.digits, f.lowest));  // of the last digit; division is exact
   const double rounded = std::nearbyint(x / unit) * unit;
   return std::fabs(rounded) > f.largest ? std::copysign(HUGE_VAL, x) : rounded;
 }

@@ -15,13 +15,20 @@ class Expr;
 /// The type of an expression: kind, bits per lane and number of lanes.
 /// Bool is UInt(1). Handles are 64-bit opaque pointers.
 struct CALO_EXPORT Type {
-  enum Code : uint8_t { Int = 0, UInt = 1, Float = 2, Handle = 3, BFloat = 4 };  // halide_type_code_t's values
+  enum Code : uint8_t {
+    Int = 0,
+    UInt = 1,
+    Float = 2,
+    Handle = 3,
+    BFloat = 4
+  };  // halide_type_code_t's values
 
   Type() = default;
   Type(int code, int bits, int lanes = 1)
-      : code_(static_cast<uint8_t>(code)), bits_(static_cast<uint8_t>(bits)),
+      : code_(static_cast<uint8_t>(code)),
+        bits_(static_cast<uint8_t>(bits)),
         lanes_(static_cast<uint16_t>(lanes)) {}
-  Type(const halide_type_t &t);            // defined in type.cpp
+  Type(const halide_type_t &t);  // defined in type.cpp
   operator halide_type_t() const;
 
   Code code() const { return static_cast<Code>(code_); }
@@ -46,7 +53,9 @@ struct CALO_EXPORT Type {
   Type widen() const { return with_bits(bits_ * 2); }
   Type narrow() const { return with_bits(bits_ / 2); }
 
-  bool operator==(const Type &o) const { return code_ == o.code_ && bits_ == o.bits_ && lanes_ == o.lanes_; }
+  bool operator==(const Type &o) const {
+    return code_ == o.code_ && bits_ == o.bits_ && lanes_ == o.lanes_;
+  }
   bool operator!=(const Type &o) const { return !(*this == o); }
   bool operator<(const Type &o) const;
 
@@ -63,9 +72,9 @@ struct CALO_EXPORT Type {
   bool is_max(int64_t x) const;
   bool is_min(int64_t x) const;
 
- private:
+private:
   uint8_t code_ = Int;
-  uint8_t bits_ = 0;   // 0: undefined
+  uint8_t bits_ = 0;  // 0: undefined
   uint16_t lanes_ = 0;
 };
 
@@ -80,11 +89,9 @@ struct float16_t;
 struct bfloat16_t;
 
 /// The Type of a C++ scalar type. Enums and other types do not compile.
-template <typename T>
-struct TypeOf;
-#define CALO_TYPE_OF(T, E) \
-  template <>              \
-  struct TypeOf<T> {       \
+template <typename T> struct TypeOf;
+#define CALO_TYPE_OF(T, E)          \
+  template <> struct TypeOf<T> {    \
     static Type get() { return E; } \
   };
 CALO_TYPE_OF(bool, Bool())
@@ -103,17 +110,12 @@ CALO_TYPE_OF(double, Float(64))
 CALO_TYPE_OF(float16_t, Float(16))
 CALO_TYPE_OF(bfloat16_t, BFloat(16))
 #undef CALO_TYPE_OF
-template <typename T>
-struct TypeOf<T *> {
+template <typename T> struct TypeOf<T *> {
   static Type get() { return Handle(); }
 };
-template <typename T>
-struct TypeOf<const T> : TypeOf<T> {};
+template <typename T> struct TypeOf<const T> : TypeOf<T> {};
 
-template <typename T>
-Type type_of() {
-  return TypeOf<T>::get();
-}
+template <typename T> Type type_of() { return TypeOf<T>::get(); }
 
 /// x rounded to the nearest value of float type t, ties to even; infinity beyond its range.
 CALO_EXPORT double round_to(Type t, double x);

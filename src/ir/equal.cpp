@@ -12,8 +12,7 @@ namespace {
 struct Compare {
   int result = 0;
 
-  template <typename T>
-  void scalar(const T &a, const T &b) {
+  template <typename T> void scalar(const T &a, const T &b) {
     if (result == 0 && !(a == b)) result = a < b ? -1 : 1;
   }
   void operator()(const Expr &a, const Expr &b) {
@@ -39,8 +38,7 @@ struct Compare {
     (*this)(a.min, b.min);
     (*this)(a.extent, b.extent);
   }
-  template <typename T>
-  void operator()(const std::vector<T> &a, const std::vector<T> &b) {
+  template <typename T> void operator()(const std::vector<T> &a, const std::vector<T> &b) {
     scalar(a.size(), b.size());
     for (size_t i = 0; result == 0 && i < a.size(); i++) (*this)(a[i], b[i]);
   }
@@ -54,20 +52,18 @@ struct Compare {
   void operator()(const Type &a, const Type &b) { scalar(a, b); }
   void operator()(Name a, Name b) { scalar(a, b); }
   void operator()(const std::string &a, const std::string &b) { scalar(a, b); }
-  template <typename T>
-  void operator()(const T &a, const T &b) {
+  template <typename T> void operator()(const T &a, const T &b) {
     scalar(static_cast<int64_t>(a), static_cast<int64_t>(b));
   }
 
-  template <typename H>
-  void nodes(const H &x, const H &y) {
+  template <typename H> void nodes(const H &x, const H &y) {
     switch (x.kind()) {
 #define FIELD(T, n) (*this)(a->n, b->n);
-#define EXPR(Name, fields)                         \
-  case NodeKind::Name: {                           \
+#define EXPR(Name, fields)                                                     \
+  case NodeKind::Name: {                                                       \
     auto *a = static_cast<const Name *>(static_cast<const IRNode *>(x.get())); \
     auto *b = static_cast<const Name *>(static_cast<const IRNode *>(y.get())); \
-    fields break;                                  \
+    fields break;                                                              \
   }
 #define STMT(Name, fields) EXPR(Name, fields)
 #include "nodes.def"
@@ -87,8 +83,7 @@ struct Hasher {
     h *= 0xff51afd7ed558ccdull;
     h ^= h >> 32;
   }
-  template <typename H>
-  uint64_t of(const H &x) {
+  template <typename H> uint64_t of(const H &x) {
     auto it = memo->find(x.get());
     if (it != memo->end()) return it->second;
     Hasher inner{0x51ed270b153a4d25ull, memo};
@@ -97,12 +92,11 @@ struct Hasher {
     if (x->ref_count() > 1) memo->emplace(x.get(), inner.h);
     return inner.h;
   }
-  void operator()(const Expr &e) {
-    mix(e.defined() ? of(e) ^ type_bits(e.type()) : 0);
-  }
+  void operator()(const Expr &e) { mix(e.defined() ? of(e) ^ type_bits(e.type()) : 0); }
   void operator()(const Stmt &s) { mix(s.defined() ? of(s) : 0); }
   static uint64_t type_bits(Type t) {
-    return static_cast<uint64_t>(t.code()) << 40 | static_cast<uint64_t>(t.bits()) << 16 | static_cast<uint64_t>(t.lanes());
+    return static_cast<uint64_t>(t.code()) << 40 | static_cast<uint64_t>(t.bits()) << 16 |
+           static_cast<uint64_t>(t.lanes());
   }
   void operator()(double a) {
     uint64_t x;
@@ -113,8 +107,7 @@ struct Hasher {
     (*this)(r.min);
     (*this)(r.extent);
   }
-  template <typename T>
-  void operator()(const std::vector<T> &v) {
+  template <typename T> void operator()(const std::vector<T> &v) {
     mix(v.size());
     for (const T &x : v) (*this)(x);
   }
@@ -123,18 +116,14 @@ struct Hasher {
   void operator()(const Type &t) { mix(type_bits(t)); }
   void operator()(Name n) { mix(std::hash<std::string>()(n.str())); }
   void operator()(const std::string &s) { mix(std::hash<std::string>()(s)); }
-  template <typename T>
-  void operator()(const T &v) {
-    mix(static_cast<uint64_t>(v));
-  }
-  template <typename H>
-  void nodes(const H &x) {
+  template <typename T> void operator()(const T &v) { mix(static_cast<uint64_t>(v)); }
+  template <typename H> void nodes(const H &x) {
     switch (x.kind()) {
 #define FIELD(T, n) (*this)(a->n);
-#define EXPR(Name, fields)                         \
-  case NodeKind::Name: {                           \
+#define EXPR(Name, fields)                                                     \
+  case NodeKind::Name: {                                                       \
     auto *a = static_cast<const Name *>(static_cast<const IRNode *>(x.get())); \
-    fields break;                                  \
+    fields break;                                                              \
   }
 #define STMT(Name, fields) EXPR(Name, fields)
 #include "nodes.def"

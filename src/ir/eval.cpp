@@ -29,21 +29,26 @@ Value Value::of_float(Type t, double v) {
 namespace {
 
 constexpr int kDeep = 300;  // nesting that the caller's stack carries
-constexpr int64_t kMostElements = int64_t(1) << 28;  // of an allocation: a mistake must not take all memory
+constexpr int64_t kMostElements = int64_t(1)
+                                  << 28;  // of an allocation: a mistake must not take all memory
 
 // The lane of a constant, looking through broadcasts: all its lanes are equal.
 bool constant_lane(const Expr &e, uint64_t *lane) {
   const Expr *p = &e;
   while (const Broadcast *b = p->as<Broadcast>()) p = &b->value;
-  if (const IntImm *i = p->as<IntImm>()) *lane = static_cast<uint64_t>(i->value);
-  else if (const UIntImm *u = p->as<UIntImm>()) *lane = u->value;
-  else if (const FloatImm *f = p->as<FloatImm>()) *lane = lane_of_double(round_to(f->type, f->value));
-  else return false;
+  if (const IntImm *i = p->as<IntImm>())
+    *lane = static_cast<uint64_t>(i->value);
+  else if (const UIntImm *u = p->as<UIntImm>())
+    *lane = u->value;
+  else if (const FloatImm *f = p->as<FloatImm>())
+    *lane = lane_of_double(round_to(f->type, f->value));
+  else
+    return false;
   return true;
 }
 
 class Evaluator {
- public:
+public:
   explicit Evaluator(const EvalContext &cx) : cx_(cx), fma_(cx.fma) {}
   ScalarFlags flags;
   std::string why;  // the first reason for a failure
@@ -52,7 +57,7 @@ class Evaluator {
   /// The statement; empty if it ran to its end.
   std::string run(const Stmt &start, EvalContext &cx);
 
- private:
+private:
   using Memo = std::unordered_map<const IRNode *, Value>;
   const EvalContext &cx_;
   const bool fma_;
@@ -85,7 +90,9 @@ class Evaluator {
   std::string store(const Store *op, EvalContext &cx);
   std::string allocate(const Allocate *op, EvalContext &cx);
   std::string assertion(const AssertStmt *op);
-  std::string reason(const Expr &e) const { return "cannot evaluate " + to_short_string(e) + ": " + why; }
+  std::string reason(const Expr &e) const {
+    return "cannot evaluate " + to_short_string(e) + ": " + why;
+  }
 };
 
 bool is_leaf(NodeKind k) { return k <= NodeKind::StringImm || k == NodeKind::Variable; }
@@ -113,9 +120,7 @@ bool Evaluator::node(const Expr &e, Value *out) {
   switch (e.kind()) {
     case NodeKind::IntImm:
     case NodeKind::UIntImm:
-    case NodeKind::FloatImm:
-      out->lanes.resize(1);
-      return constant_lane(e, &out->lanes[0]);
+    case NodeKind::FloatImm: out->lanes.resize(1); return constant_lane(e, &out->lanes[0]);
     case NodeKind::StringImm: return fail("a string has no value");
     case NodeKind::Variable: return variable(e.as<Variable>(), out);
     case NodeKind::Cast: {
@@ -130,11 +135,12 @@ bool Evaluator::node(const Expr &e, Value *out) {
     }
     case NodeKind::Reinterpret: return reinterpret(e.as<Reinterpret>(), out);
 #define BINARY(K) \
-    case NodeKind::K: return binary(e.as<K>()->a, e.as<K>()->b, NodeKind::K, e.type(), out);
-    BINARY(Add) BINARY(Sub) BINARY(Mul) BINARY(Div) BINARY(Mod) BINARY(Min) BINARY(Max) BINARY(EQ) BINARY(NE)
-    BINARY(LT) BINARY(LE) BINARY(GT) BINARY(GE) BINARY(And) BINARY(Or)
+  case NodeKind::K: return binary(e.as<K>()->a, e.as<K>()->b, NodeKind::K, e.type(), out);
+    BINARY(Add)
+    BINARY(Sub) BINARY(Mul) BINARY(Div) BINARY(Mod) BINARY(Min) BINARY(Max) BINARY(EQ) BINARY(NE)
+        BINARY(LT) BINARY(LE) BINARY(GT) BINARY(GE) BINARY(And) BINARY(Or)
 #undef BINARY
-    case NodeKind::Not:
+            case NodeKind::Not:
       if (!eval(e.as<Not>()->a, out)) return false;
       for (uint64_t &lane : out->lanes) lane = !lane;
       return true;
@@ -148,7 +154,8 @@ bool Evaluator::node(const Expr &e, Value *out) {
       Value v;
       if (!eval(e.as<Broadcast>()->value, &v)) return false;
       out->lanes.clear();
-      for (int i = 0; i < e.as<Broadcast>()->lanes; i++) out->lanes.insert(out->lanes.end(), v.lanes.begin(), v.lanes.end());
+      for (int i = 0; i < e.as<Broadcast>()->lanes; i++)
+        out->lanes.insert(out->lanes.end(), v.lanes.begin(), v.lanes.end());
       return true;
     }
     case NodeKind::Call: return call(e.as<Call>(), e, out);
@@ -166,7 +173,8 @@ bool Evaluator::variable(const Variable *op, Value *out) {
     if (it != cx_.vars.end()) value = &it->second;
   }
   if (!value) return fail("variable " + op->name + " has no value");
-  if (value->type != op->type) return fail("variable " + op->name + " has type " + to_string(value->type));
+  if (value->type != op->type)
+    return fail("variable " + op->name + " has type " + to_string(value->type));
   *out = *value;
   return true;
 }
@@ -179,7 +187,8 @@ bool Evaluator::binary(const Expr &a, const Expr &b, NodeKind op, Type t, Value 
   out->lanes.resize(x.lanes.size());
   const Type element = a.type().element_of();
   for (size_t i = 0; i < x.lanes.size(); i++) {
-    if (!scalar_binary(op, element, x.lanes[i], y.lanes[i], &out->lanes[i], &flags)) return fail("not defined for its type");
+    if (!scalar_binary(op, element, x.lanes[i], y.lanes[i], &out->lanes[i], &flags))
+      return fail("not defined for its type");
   }
   return true;
 }
@@ -188,9 +197,11 @@ bool Evaluator::select(const Expr &condition, const Expr &t, const Expr &f, Valu
   Value c, x, y;
   if (!eval(condition, &c) || !eval(t, &x) || !eval(f, &y)) return false;
   const size_t n = x.lanes.size();
-  if (y.lanes.size() != n || (c.lanes.size() != n && c.lanes.size() != 1)) return fail("operands differ in lanes");
+  if (y.lanes.size() != n || (c.lanes.size() != n && c.lanes.size() != 1))
+    return fail("operands differ in lanes");
   out->lanes.resize(n);
-  for (size_t i = 0; i < n; i++) out->lanes[i] = c.lanes[c.lanes.size() == 1 ? 0 : i] ? x.lanes[i] : y.lanes[i];
+  for (size_t i = 0; i < n; i++)
+    out->lanes[i] = c.lanes[c.lanes.size() == 1 ? 0 : i] ? x.lanes[i] : y.lanes[i];
   return true;
 }
 
@@ -208,8 +219,8 @@ bool Evaluator::load(const Load *op, Value *out) {
   for (size_t i = 0; i < index.lanes.size(); i++) {
     if (!predicate.lanes[i]) continue;
     if (index.lanes[i] >= memory->second.size()) {  // negative ones are huge
-      return fail(op->name + "[" + std::to_string(index.as_int(static_cast<int>(i))) + "] lies outside its " +
-                  std::to_string(memory->second.size()) + " elements");
+      return fail(op->name + "[" + std::to_string(index.as_int(static_cast<int>(i))) +
+                  "] lies outside its " + std::to_string(memory->second.size()) + " elements");
     }
     out->lanes[i] = memory->second[index.lanes[i]];
   }
@@ -265,7 +276,8 @@ bool Evaluator::shuffle(const Shuffle *op, Value *out) {
   }
   out->lanes.clear();
   for (int i : op->indices) {
-    if (i < 0 || static_cast<size_t>(i) >= all.size()) return fail("shuffle of a lane that is not there");
+    if (i < 0 || static_cast<size_t>(i) >= all.size())
+      return fail("shuffle of a lane that is not there");
     out->lanes.push_back(all[i]);
   }
   return true;
@@ -279,7 +291,8 @@ bool Evaluator::reduce(const VectorReduce *op, Value *out) {
   for (size_t i = 0; i < n; i++) {
     uint64_t sum = v.lanes[i * group];
     for (size_t j = 1; j < group; j++) {
-      if (!scalar_reduce(op->op, op->type.element_of(), sum, v.lanes[i * group + j], &sum, &flags)) {
+      if (!scalar_reduce(op->op, op->type.element_of(), sum, v.lanes[i * group + j], &sum,
+                         &flags)) {
         return fail("not defined for its type");
       }
     }
@@ -306,7 +319,8 @@ bool Evaluator::reinterpret(const Reinterpret *op, Value *out) {
   out->lanes.assign(op->type.lanes(), 0);
   for (size_t i = 0; i < out->lanes.size(); i++) {
     uint64_t bits = 0;
-    for (int j = 0; j < to.bytes(); j++) bits |= static_cast<uint64_t>(bytes[i * to.bytes() + j]) << 8 * j;
+    for (int j = 0; j < to.bytes(); j++)
+      bits |= static_cast<uint64_t>(bytes[i * to.bytes() + j]) << 8 * j;
     out->lanes[i] = lane_from_memory(to, bits);
   }
   return true;
@@ -351,7 +365,8 @@ bool Evaluator::intrinsic(const Call *op, Value *out) {
   if (n < 1 || n > kMost) return fail("wrong number of arguments");
   for (int i = 0; i < n; i++) {
     if (!eval(op->args[i], &values[i])) return false;
-    if (values[i].lanes.size() != static_cast<size_t>(op->type.lanes())) return fail("operands differ in lanes");
+    if (values[i].lanes.size() != static_cast<size_t>(op->type.lanes()))
+      return fail("operands differ in lanes");
     types[i] = op->args[i].type().element_of();
   }
   out->type = op->type;
@@ -359,7 +374,9 @@ bool Evaluator::intrinsic(const Call *op, Value *out) {
   for (size_t lane = 0; lane < out->lanes.size(); lane++) {
     uint64_t args[kMost];
     for (int i = 0; i < n; i++) args[i] = values[i].lanes[lane];
-    if (!scalar_intrinsic({op->op, op->type.element_of(), types, args, n, fma_}, &out->lanes[lane], &flags)) return false;
+    if (!scalar_intrinsic({op->op, op->type.element_of(), types, args, n, fma_}, &out->lanes[lane],
+                          &flags))
+      return false;
   }
   return true;
 }
@@ -369,7 +386,8 @@ bool Evaluator::conditional(const Call *op, Value *out) {
   if (op->args.size() < 2 || !eval(op->args[0], &c)) return fail("wrong number of arguments");
   if (c.lanes.size() == 1 && c.lanes[0]) return eval(op->args[1], out);
   if (op->args.size() < 3) return fail("if_then_else without a value");
-  return c.lanes.size() == 1 ? eval(op->args[2], out) : select(op->args[0], op->args[1], op->args[2], out);
+  return c.lanes.size() == 1 ? eval(op->args[2], out)
+                             : select(op->args[0], op->args[1], op->args[2], out);
 }
 
 // --- Statements --------------------------------------------------------------------------------------------------
@@ -446,7 +464,8 @@ std::string Evaluator::store(const Store *op, EvalContext &cx) {
   if (memory == cx.memory.end()) return "buffer " + op->name + " has no memory";
   auto type = cx.memory_types.find(op->name.str());
   if (type != cx.memory_types.end() && type->second.element_of() != op->value.type().element_of()) {
-    return "buffer " + op->name + " holds " + to_string(type->second) + ", the value is " + to_string(op->value.type());
+    return "buffer " + op->name + " holds " + to_string(type->second) + ", the value is " +
+           to_string(op->value.type());
   }
   Value value, index, predicate;
   memo_.clear();
@@ -456,8 +475,8 @@ std::string Evaluator::store(const Store *op, EvalContext &cx) {
   for (size_t i = 0; i < index.lanes.size(); i++) {
     if (!predicate.lanes[i]) continue;
     if (index.lanes[i] >= memory->second.size()) {
-      return "store to " + op->name + "[" + std::to_string(index.as_int(static_cast<int>(i))) + "] outside its " +
-             std::to_string(memory->second.size()) + " elements";
+      return "store to " + op->name + "[" + std::to_string(index.as_int(static_cast<int>(i))) +
+             "] outside its " + std::to_string(memory->second.size()) + " elements";
     }
     memory->second[index.lanes[i]] = value.lanes[i];
   }
@@ -471,7 +490,8 @@ std::string Evaluator::allocate(const Allocate *op, EvalContext &cx) {
   for (const Expr &e : op->extents) {
     int64_t extent = 0;
     if (!scalar(e, &extent)) return reason(e);
-    if (extent < 0 || extent > kMostElements || size * extent > kMostElements) return "allocation of " + op->name + " is too large";
+    if (extent < 0 || extent > kMostElements || size * extent > kMostElements)
+      return "allocation of " + op->name + " is too large";
     size *= extent;
   }
   const std::string name = op->name;
@@ -493,7 +513,9 @@ std::string Evaluator::allocate(const Allocate *op, EvalContext &cx) {
 std::string Evaluator::assertion(const AssertStmt *op) {
   int64_t condition = 0;
   if (!scalar(op->condition, &condition)) return reason(op->condition);
-  return condition ? "" : "assertion failed: " + to_short_string(op->condition) + ", " + to_short_string(op->message);
+  return condition ? ""
+                   : "assertion failed: " + to_short_string(op->condition) + ", " +
+                         to_short_string(op->message);
 }
 
 // --- Folding -----------------------------------------------------------------------------------------------------
@@ -527,7 +549,8 @@ bool is_foldable_call(const Call *op) {
   const IntrinsicClass cls = intrinsic_class(op->op);
   if (cls != IntrinsicClass::Core && cls != IntrinsicClass::Expand) return false;
   uint64_t lane;
-  return std::all_of(op->args.begin(), op->args.end(), [&](const Expr &a) { return constant_lane(a, &lane); });
+  return std::all_of(op->args.begin(), op->args.end(),
+                     [&](const Expr &a) { return constant_lane(a, &lane); });
 }
 
 // The slow way for the rest: expansions, reductions, shuffles.
@@ -538,21 +561,23 @@ bool fold_by_evaluation(const Expr &e, uint64_t *out, ScalarFlags *flags) {
   if (!evaluator.eval(e, &v)) return false;
   *flags = evaluator.flags;
   *out = v.lanes[0];
-  return std::all_of(v.lanes.begin(), v.lanes.end(), [&](uint64_t lane) { return lane == v.lanes[0]; });
+  return std::all_of(v.lanes.begin(), v.lanes.end(),
+                     [&](uint64_t lane) { return lane == v.lanes[0]; });
 }
 
 bool fold_lane(const Expr &e, uint64_t *out, ScalarFlags *flags) {
   uint64_t x;
   switch (e.kind()) {
 #define BINARY(K) \
-    case NodeKind::K: return fold_binary(e, e.as<K>()->a, e.as<K>()->b, out, flags);
-    BINARY(Add) BINARY(Sub) BINARY(Mul) BINARY(Div) BINARY(Mod) BINARY(Min) BINARY(Max) BINARY(EQ) BINARY(NE)
-    BINARY(LT) BINARY(LE) BINARY(GT) BINARY(GE) BINARY(And) BINARY(Or)
+  case NodeKind::K: return fold_binary(e, e.as<K>()->a, e.as<K>()->b, out, flags);
+  BINARY(Add)
+  BINARY(Sub) BINARY(Mul) BINARY(Div) BINARY(Mod) BINARY(Min) BINARY(Max) BINARY(EQ) BINARY(NE)
+      BINARY(LT) BINARY(LE) BINARY(GT) BINARY(GE) BINARY(And) BINARY(Or)
 #undef BINARY
-    case NodeKind::Not:
-      if (!constant_lane(e.as<Not>()->a, &x)) return false;
-      *out = !x;
-      return true;
+          case NodeKind::Not:
+    if (!constant_lane(e.as<Not>()->a, &x)) return false;
+    *out = !x;
+    return true;
     case NodeKind::Cast: {
       const Expr &value = e.as<Cast>()->value;
       if (e.type().is_handle() || !constant_lane(value, &x)) return false;
@@ -562,20 +587,23 @@ bool fold_lane(const Expr &e, uint64_t *out, ScalarFlags *flags) {
     case NodeKind::Select: {
       const Select *op = e.as<Select>();
       uint64_t c, y;
-      if (!constant_lane(op->condition, &c) || !constant_lane(op->true_value, &x) || !constant_lane(op->false_value, &y)) {
+      if (!constant_lane(op->condition, &c) || !constant_lane(op->true_value, &x) ||
+          !constant_lane(op->false_value, &y)) {
         return false;
       }
       *out = c ? x : y;
       return true;
     }
     case NodeKind::Reinterpret:
-      return !e.type().is_handle() && constant_lane(e.as<Reinterpret>()->value, &x) && fold_by_evaluation(e, out, flags);
+      return !e.type().is_handle() && constant_lane(e.as<Reinterpret>()->value, &x) &&
+             fold_by_evaluation(e, out, flags);
     case NodeKind::Call: {
       const Call *op = e.as<Call>();
       if (fold_intrinsic(op, out, flags)) return true;
       return is_foldable_call(op) && fold_by_evaluation(e, out, flags);
     }
-    case NodeKind::VectorReduce: return constant_lane(e.as<VectorReduce>()->value, &x) && fold_by_evaluation(e, out, flags);
+    case NodeKind::VectorReduce:
+      return constant_lane(e.as<VectorReduce>()->value, &x) && fold_by_evaluation(e, out, flags);
     case NodeKind::Shuffle: {
       for (const Expr &v : e.as<Shuffle>()->vectors) {
         if (!constant_lane(v, &x)) return false;
@@ -604,7 +632,8 @@ std::string execute(const Stmt &s, EvalContext &cx) {
 Expr fold(const Expr &e) {
   ScalarFlags flags;
   uint64_t lane = 0;
-  if (!e.defined() || !fold_lane(e, &lane, &flags) || flags.unspecified || flags.fma_matters) return {};
+  if (!e.defined() || !fold_lane(e, &lane, &flags) || flags.unspecified || flags.fma_matters)
+    return {};
   return make_broadcast(constant_of_lane(e.type().element_of(), lane), e.type().lanes());
 }
 

@@ -26,7 +26,8 @@ struct CALO_EXPORT Value {
 /// Memory and names that evaluation may read.
 struct EvalContext {
   std::map<std::string, Value> vars;
-  std::map<std::string, std::vector<uint64_t>> memory;  ///< buffers for Load/Store, one Value lane per element
+  std::map<std::string, std::vector<uint64_t>>
+      memory;  ///< buffers for Load/Store, one Value lane per element
   std::map<std::string, Type> memory_types;
   bool fma = true;
 };

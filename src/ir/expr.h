@@ -44,7 +44,7 @@ struct CALO_EXPORT BaseStmtNode : IRNode {
 /// Undefined by default. C++ numbers convert to constants of their own type, which operators then adapt to the
 /// other operand (ir/build.h, match_types).
 class CALO_EXPORT Expr : public Ref<const ir::BaseExprNode> {
- public:
+public:
   Expr() = default;
   Expr(const ir::BaseExprNode *n) : Ref(n) {}
   explicit Expr(bool x);
@@ -66,8 +66,7 @@ class CALO_EXPORT Expr : public Ref<const ir::BaseExprNode> {
   Type type() const { return ptr_ ? ptr_->type : Type(); }
   ir::NodeKind kind() const { return ptr_->node_type; }
   /// The node as a `T`, or null if it is another kind (or undefined).
-  template <typename T>
-  const T *as() const {
+  template <typename T> const T *as() const {
     return ptr_ && ptr_->node_type == T::kKind ? static_cast<const T *>(ptr_) : nullptr;
   }
 };
@@ -76,12 +75,11 @@ namespace ir {
 
 /// A statement of the lowered program. Immutable; copies share the node.
 class CALO_EXPORT Stmt : public Ref<const BaseStmtNode> {
- public:
+public:
   Stmt() = default;
   Stmt(const BaseStmtNode *n) : Ref(n) {}
   NodeKind kind() const { return ptr_->node_type; }
-  template <typename T>
-  const T *as() const {
+  template <typename T> const T *as() const {
     return ptr_ && ptr_->node_type == T::kKind ? static_cast<const T *>(ptr_) : nullptr;
   }
 };

@@ -16,8 +16,8 @@ namespace calotype::ir {
 namespace {
 
 constexpr int kMostLanes = 65535;
-constexpr int kDeep = 200;        // nesting that the caller's stack carries
-constexpr int kChainFactor = 8;   // depth of a tree / depth of nesting
+constexpr int kDeep = 200;       // nesting that the caller's stack carries
+constexpr int kChainFactor = 8;  // depth of a tree / depth of nesting
 
 struct Operator {
   const char *text;
@@ -25,9 +25,10 @@ struct Operator {
   NodeKind kind;
 };
 constexpr Operator kOperators[] = {
-    {"||", 1, NodeKind::Or},  {"&&", 2, NodeKind::And}, {"==", 3, NodeKind::EQ}, {"!=", 3, NodeKind::NE},
-    {"<", 4, NodeKind::LT},   {"<=", 4, NodeKind::LE},  {">", 4, NodeKind::GT},  {">=", 4, NodeKind::GE},
-    {"+", 5, NodeKind::Add},  {"-", 5, NodeKind::Sub},  {"*", 6, NodeKind::Mul}, {"/", 6, NodeKind::Div},
+    {"||", 1, NodeKind::Or}, {"&&", 2, NodeKind::And}, {"==", 3, NodeKind::EQ},
+    {"!=", 3, NodeKind::NE}, {"<", 4, NodeKind::LT},   {"<=", 4, NodeKind::LE},
+    {">", 4, NodeKind::GT},  {">=", 4, NodeKind::GE},  {"+", 5, NodeKind::Add},
+    {"-", 5, NodeKind::Sub}, {"*", 6, NodeKind::Mul},  {"/", 6, NodeKind::Div},
     {"%", 6, NodeKind::Mod}};
 
 const Operator *find_operator(const Token &t) {
@@ -55,14 +56,16 @@ SrcLoc named_origin(SrcLoc origin) {
 struct ExprParser::Nested {
   explicit Nested(ExprParser *parser) : p(parser) {
     if (++p->nesting_ > p->context_.max_depth) {
-      p->fail_limit(p->lexer_.peek().loc, "nested deeper than " + std::to_string(p->context_.max_depth) + " levels");
+      p->fail_limit(p->lexer_.peek().loc,
+                    "nested deeper than " + std::to_string(p->context_.max_depth) + " levels");
     }
   }
   ~Nested() { p->nesting_--; }
   ExprParser *p;
 };
 
-ExprParser::ExprParser(const std::string &text, size_t begin, const ParseContext &context, SrcLoc origin)
+ExprParser::ExprParser(const std::string &text, size_t begin, const ParseContext &context,
+                       SrcLoc origin)
     : text_(text), context_(context), origin_(named_origin(origin)), lexer_(text, begin, origin_) {}
 
 // --- Errors and small steps --------------------------------------------------------------------------------------
@@ -114,17 +117,21 @@ void ExprParser::close(const char *punctuation) {
   brackets_--;
 }
 
-bool ExprParser::ended() const { return newline_ends_ && brackets_ == 0 && lexer_.peek().on_new_line; }
+bool ExprParser::ended() const {
+  return newline_ends_ && brackets_ == 0 && lexer_.peek().on_new_line;
+}
 
 void ExprParser::expect_end(const char *after) {
-  if (lexer_.peek().kind != Token::End) fail_unexpected((std::string("the end after ") + after).c_str());
+  if (lexer_.peek().kind != Token::End)
+    fail_unexpected((std::string("the end after ") + after).c_str());
 }
 
 std::string ExprParser::name(const char *what) {
   const Token &t = lexer_.peek();
   if (t.kind != Token::Identifier) fail_unexpected(what);
   if (!t.quoted && is_reserved(t.text, NameUse::Variable)) {
-    fail(t.loc, "'" + t.text + "' is a word of the language", "write `" + t.text + "` in backquotes for a name");
+    fail(t.loc, "'" + t.text + "' is a word of the language",
+         "write `" + t.text + "` in backquotes for a name");
   }
   return lexer_.take().text;
 }
@@ -138,7 +145,8 @@ int ExprParser::integer(int least, int most, const char *what) {
   auto [stop, error] = std::from_chars(t.text.data(), end, value);
   if (negated) value = -value;
   if (error != std::errc() || stop != end || value < least || value > most) {
-    fail(t.loc, std::string(what) + " must be between " + std::to_string(least) + " and " + std::to_string(most));
+    fail(t.loc, std::string(what) + " must be between " + std::to_string(least) + " and " +
+                    std::to_string(most));
   }
   lexer_.take();
   return value;
@@ -176,7 +184,8 @@ ParameterRef ExprParser::parameter(const std::string &name, Type t, bool is_buff
 
 ExprParser::Parsed ExprParser::finish(Expr e, int depth, SrcLoc at) const {
   if (depth >= kChainFactor * context_.max_depth) {
-    fail_limit(at, "more than " + std::to_string(kChainFactor * context_.max_depth) + " operations in one chain");
+    fail_limit(at, "more than " + std::to_string(kChainFactor * context_.max_depth) +
+                       " operations in one chain");
   }
   return {std::move(e), depth + 1, false};
 }
@@ -217,7 +226,8 @@ void ExprParser::agree(Parsed &a, Parsed &b, const std::string &op, SrcLoc at) c
   adapt(a, b.e.type());
   adapt(b, a.e.type());
   const Type x = a.e.type(), y = b.e.type();
-  if (x.element_of() != y.element_of() || (x.lanes() != y.lanes() && x.is_vector() && y.is_vector())) {
+  if (x.element_of() != y.element_of() ||
+      (x.lanes() != y.lanes() && x.is_vector() && y.is_vector())) {
     fail(at, "the operands of " + op + " have types " + to_string(x) + " and " + to_string(y),
          "convert one, as in " + to_string(x.element_of()) + "(...)");
   }
@@ -274,7 +284,8 @@ ExprParser::Parsed ExprParser::primary() {
 ExprParser::Parsed ExprParser::negative(SrcLoc at) {
   const Token &t = lexer_.peek();
   if (lexer_.adjacent() && t.kind == Token::Number) return number(true);
-  if (lexer_.adjacent() && (t.is_word("inf") || t.is_word("nan"))) return float_word(lexer_.take(), true);
+  if (lexer_.adjacent() && (t.is_word("inf") || t.is_word("nan")))
+    return float_word(lexer_.take(), true);
   Parsed a = unary();
   const Type type = a.e.type();
   if (type.is_bool() || type.is_handle()) fail(at, "- is not defined for " + to_string(type));
@@ -319,7 +330,8 @@ ExprParser::Parsed ExprParser::number(bool negated) {
 
 ExprParser::Parsed ExprParser::float_word(const Token &t, bool negated) {
   const Type type = suffix_or(Float(64));
-  if (!type.is_float() || type.is_vector()) fail(t.loc, t.text + " cannot have the type " + to_string(type));
+  if (!type.is_float() || type.is_vector())
+    fail(t.loc, t.text + " cannot have the type " + to_string(type));
   const double value = t.text == "inf" ? __builtin_inf() : __builtin_nan("");
   return {make_float(type, negated ? -value : value), 1, false};
 }
@@ -330,12 +342,14 @@ ExprParser::Parsed ExprParser::float_bits() {
   const Token t = lexer_.take();
   uint64_t bits = 0;
   const bool hex = t.kind == Token::Number && t.text.compare(0, 2, "0x") == 0;
-  if (!hex || std::from_chars(t.text.data() + 2, t.text.data() + t.text.size(), bits, 16).ec != std::errc()) {
+  if (!hex || std::from_chars(t.text.data() + 2, t.text.data() + t.text.size(), bits, 16).ec !=
+                  std::errc()) {
     fail(t.loc, "expected the bits of a double in hexadecimal");
   }
   close(")");
   const Type type = suffix_or(Float(64));
-  if (!type.is_float() || type.is_vector()) fail(t.loc, "float_bits cannot have the type " + to_string(type));
+  if (!type.is_float() || type.is_vector())
+    fail(t.loc, "float_bits cannot have the type " + to_string(type));
   double value;
   std::memcpy(&value, &bits, sizeof value);
   return {make_float(type, value), 1, false};
@@ -382,7 +396,8 @@ ExprParser::Parsed ExprParser::word() {
   if (type.bits() > 0) {
     if (!lexer_.peek().is("(") || ended()) return {make_var(t.text), 1, false};  // as in vec(u16)
   } else if (is_reserved(t.text, NameUse::Variable)) {
-    fail(t.loc, "'" + t.text + "' is a word of the language", "write `" + t.text + "` in backquotes for a name");
+    fail(t.loc, "'" + t.text + "' is a word of the language",
+         "write `" + t.text + "` in backquotes for a name");
   }
   return named(t);
 }
@@ -399,20 +414,23 @@ ExprParser::Parsed ExprParser::named(const Token &token) {
   return variable(token, param, is_param);
 }
 
-ExprParser::Parsed ExprParser::variable(const Token &token, const std::string &param, bool is_param) {
+ExprParser::Parsed ExprParser::variable(const Token &token, const std::string &param,
+                                        bool is_param) {
   const Type *known = is_param ? nullptr : vars_.find(token.text);
   if (!known && context_.variable) {
     const Expr given = context_.variable(token.text, token.loc);
     if (given.defined()) {
       const Type wanted = suffix_or(given.type());
-      if (wanted != given.type()) fail(token.loc, token.text + " has type " + to_string(given.type()));
+      if (wanted != given.type())
+        fail(token.loc, token.text + " has type " + to_string(given.type()));
       return {given, 1, false};
     }
   }
   const Type t = suffix_or(is_param ? storage_type(token.text, 0) : known ? *known : Int(32));
   // A variable that is named otherwise than its parameter is a field of a buffer: input.min.0@input.
   const bool of_buffer = param != token.text;
-  return {make_var(token.text, t, is_param ? parameter(param, t, of_buffer, token.loc) : nullptr), 1, false};
+  return {make_var(token.text, t, is_param ? parameter(param, t, of_buffer, token.loc) : nullptr),
+          1, false};
 }
 
 ExprParser::Parsed ExprParser::load(const Token &token, const std::string &param, bool is_param) {
@@ -422,12 +440,15 @@ ExprParser::Parsed ExprParser::load(const Token &token, const std::string &param
   close("]");
   const Type t = suffix_or(storage_type(token.text, 0)).element_of();
   const Type i = index.e.type();
-  if (!i.is_int_or_uint() || i.is_bool()) fail(token.loc, "the index of " + token.text + " is no integer but " + to_string(i));
+  if (!i.is_int_or_uint() || i.is_bool())
+    fail(token.loc, "the index of " + token.text + " is no integer but " + to_string(i));
   if (predicate.e.defined() && predicate.e.type() != Bool(i.lanes())) {
-    fail(token.loc, "the predicate has type " + to_string(predicate.e.type()) + ", not " + to_string(Bool(i.lanes())));
+    fail(token.loc, "the predicate has type " + to_string(predicate.e.type()) + ", not " +
+                        to_string(Bool(i.lanes())));
   }
   ParameterRef p = is_param ? parameter(param, t, true, token.loc) : nullptr;
-  return finish(make_load(t, token.text, index.e, predicate.e, p), std::max(index.depth, predicate.depth), token.loc);
+  return finish(make_load(t, token.text, index.e, predicate.e, p),
+                std::max(index.depth, predicate.depth), token.loc);
 }
 
 std::vector<Expr> ExprParser::arguments(int *depth) {
@@ -446,7 +467,8 @@ std::vector<Expr> ExprParser::arguments(int *depth) {
 
 void ExprParser::arity(const std::vector<Expr> &args, size_t n, const Token &token) const {
   if (args.size() == n) return;
-  fail(token.loc, token.text + " takes " + std::to_string(n) + (n == 1 ? " argument, not " : " arguments, not ") +
+  fail(token.loc, token.text + " takes " + std::to_string(n) +
+                      (n == 1 ? " argument, not " : " arguments, not ") +
                       std::to_string(args.size()));
 }
 
@@ -476,7 +498,8 @@ ExprParser::Parsed ExprParser::builtin(const Token &token, bool *known) {
     const std::vector<Expr> args = arguments(&depth);
     arity(args, 1, token);
     if (cast.is_vector() && cast.lanes() != args[0].type().lanes()) {
-      fail(token.loc, "a cast keeps the number of lanes", "write x" + std::to_string(cast.lanes()) + "(...) to broadcast");
+      fail(token.loc, "a cast keeps the number of lanes",
+           "write x" + std::to_string(cast.lanes()) + "(...) to broadcast");
     }
     return checked(make_cast(cast, args[0]), depth, token.loc);
   }
@@ -513,11 +536,14 @@ ExprParser::Parsed ExprParser::builtin(const Token &token, bool *known) {
     agree(a, b, word, token.loc);
     if (n == 2) {
       if (a.e.type().is_handle()) fail(token.loc, word + " is not defined for handles");
-      return finish(make_binary(word == "min" ? NodeKind::Min : NodeKind::Max, a.e, b.e), depth, token.loc);
+      return finish(make_binary(word == "min" ? NodeKind::Min : NodeKind::Max, a.e, b.e), depth,
+                    token.loc);
     }
     const Type c = args[0].e.type(), t = a.e.type().is_vector() ? a.e.type() : b.e.type();
-    if (!c.is_bool()) fail(token.loc, "the condition of select has type " + to_string(c) + ", not bool");
-    if (c.is_vector() && t.is_vector() && c.lanes() != t.lanes()) fail(token.loc, "select of different lanes");
+    if (!c.is_bool())
+      fail(token.loc, "the condition of select has type " + to_string(c) + ", not bool");
+    if (c.is_vector() && t.is_vector() && c.lanes() != t.lanes())
+      fail(token.loc, "select of different lanes");
     return finish(make_select(args[0].e, a.e, b.e), depth, token.loc);
   }
   if (op != Intrinsic::None) {
@@ -559,10 +585,13 @@ ExprParser::Parsed ExprParser::func(const Token &token) {
     const Expr given = context_.call(token.text, args, token.loc);
     if (given.defined()) return {given, depth + 1, false};
   }
-  if (known_funcs_ && std::find(known_funcs_->begin(), known_funcs_->end(), token.text) == known_funcs_->end()) {
+  if (known_funcs_ &&
+      std::find(known_funcs_->begin(), known_funcs_->end(), token.text) == known_funcs_->end()) {
     std::string near;
-    for (const std::string &n : nearest_names(token.text, *known_funcs_)) near += (near.empty() ? "" : ", ") + n;
-    fail(token.loc, "no Func '" + token.text + "' is declared above", near.empty() ? "" : "did you mean " + near + "?");
+    for (const std::string &n : nearest_names(token.text, *known_funcs_))
+      near += (near.empty() ? "" : ", ") + n;
+    fail(token.loc, "no Func '" + token.text + "' is declared above",
+         near.empty() ? "" : "did you mean " + near + "?");
   }
   int index = 0;
   if (lexer_.peek().is(".") && lexer_.adjacent()) {
@@ -592,7 +621,8 @@ ExprParser::Parsed ExprParser::ramp(SrcLoc at) {
   const int lanes = integer(2, kMostLanes, "the number of lanes");
   close(")");
   agree(base, stride, "ramp", at);
-  if (base.e.type().lanes() != stride.e.type().lanes() || int64_t(base.e.type().lanes()) * lanes > kMostLanes) {
+  if (base.e.type().lanes() != stride.e.type().lanes() ||
+      int64_t(base.e.type().lanes()) * lanes > kMostLanes) {
     fail(at, "the base and the stride of a ramp have equal lanes, and at most 65535 in all");
   }
   if (base.e.type().is_handle()) fail(at, "ramp is not defined for handles");
@@ -620,9 +650,11 @@ ExprParser::Parsed ExprParser::shuffle(SrcLoc at) {
     vectors.push_back(v.e);
   }
   close(")");
-  if (vectors.empty() || indices.empty() || indices.size() > kMostLanes) fail(at, "shuffle needs vectors and lanes");
+  if (vectors.empty() || indices.empty() || indices.size() > kMostLanes)
+    fail(at, "shuffle needs vectors and lanes");
   for (int i : indices) {
-    if (i >= lanes) fail(at, "there is no lane " + std::to_string(i) + " among " + std::to_string(lanes));
+    if (i >= lanes)
+      fail(at, "there is no lane " + std::to_string(i) + " among " + std::to_string(lanes));
   }
   return finish(make_shuffle(std::move(vectors), std::move(indices)), depth, at);
 }
@@ -633,7 +665,8 @@ ExprParser::Parsed ExprParser::reduce(ReduceOp op, SrcLoc at) {
   expect(",");
   const int lanes = integer(1, kMostLanes, "the number of lanes");
   close(")");
-  if (value.e.type().lanes() % lanes != 0) fail(at, "the number of lanes does not divide that of the operand");
+  if (value.e.type().lanes() % lanes != 0)
+    fail(at, "the number of lanes does not divide that of the operand");
   return checked(make_vector_reduce(op, value.e, lanes), value.depth, at);
 }
 

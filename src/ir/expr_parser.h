@@ -13,7 +13,7 @@
 namespace calotype::ir {
 
 class ExprParser {
- public:
+public:
   ExprParser(const std::string &text, size_t begin, const ParseContext &context, SrcLoc origin);
 
   Expr expression();  ///< checks depth
@@ -21,7 +21,7 @@ class ExprParser {
   size_t last_end() const { return lexer_.last_end(); }
   void end_at_newline(bool yes) { newline_ends_ = yes; }
 
- protected:
+protected:
   /// An expression and how deep its tree is. `literal`: a constant without type suffix, which adapts to its partner.
   struct Parsed {
     Expr e;
@@ -80,7 +80,8 @@ class ExprParser {
   void agree(Parsed &a, Parsed &b, const std::string &op, SrcLoc at) const;
   std::vector<Expr> arguments(int *depth);
   Parsed finish(Expr e, int depth, SrcLoc at) const;
-  Parsed checked(Expr e, int depth, SrcLoc at) const;  ///< finish, after verify's checks of the node
+  Parsed checked(Expr e, int depth,
+                 SrcLoc at) const;  ///< finish, after verify's checks of the node
   Type suffix_or(Type implied);
   Type storage_type(const std::string &name, int element) const;
   ParameterRef parameter(const std::string &name, Type t, bool is_buffer, SrcLoc at);

@@ -222,9 +222,10 @@ private:
     break;
       CALO_BINARY(Add)
       CALO_BINARY(Sub)
-      CALO_BINARY(Mul) CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min) CALO_BINARY(Max)
-          CALO_BINARY(EQ) CALO_BINARY(NE) CALO_BINARY(LT) CALO_BINARY(LE) CALO_BINARY(GT)
-              CALO_BINARY(GE) CALO_BINARY(And) CALO_BINARY(Or)
+      CALO_BINARY(Mul)
+      CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min) CALO_BINARY(Max) CALO_BINARY(EQ)
+          CALO_BINARY(NE) CALO_BINARY(LT) CALO_BINARY(LE) CALO_BINARY(GT) CALO_BINARY(GE)
+              CALO_BINARY(And) CALO_BINARY(Or)
 #undef CALO_BINARY
                   default : internal("node has no place in a definition");
     }

@@ -20,7 +20,12 @@ int hex_value(char c) {
 }  // namespace
 
 Lexer::Lexer(const std::string &text, size_t begin, SrcLoc origin)
-    : text_(text), pos_(begin), last_end_(begin), line_start_(begin), origin_(origin), line_(std::max(1, origin.line)) {
+    : text_(text),
+      pos_(begin),
+      last_end_(begin),
+      line_start_(begin),
+      origin_(origin),
+      line_(std::max(1, origin.line)) {
   scan();
 }
 
@@ -89,13 +94,15 @@ void Lexer::scan() {
       if (c == pair[0] && at(pos_ + 1) == pair[1]) token_.text = pair;
     }
     pos_ += token_.text.size();
-    while ((static_cast<unsigned char>(at(pos_)) & 0xc0) == 0x80) token_.text += text_[pos_++];  // rest of UTF-8
+    while ((static_cast<unsigned char>(at(pos_)) & 0xc0) == 0x80)
+      token_.text += text_[pos_++];  // rest of UTF-8
   }
   token_.on_new_line = on_new_line;
   token_.begin = begin;
   token_.end = pos_;
   token_.loc = place(begin, std::max(pos_, begin + 1));
-  if (token_.kind == Token::End && before.line > 0) {  // what is missing belongs behind what is there
+  if (token_.kind == Token::End &&
+      before.line > 0) {  // what is missing belongs behind what is there
     token_.loc = SrcLoc{before.file, before.line, before.end_column, before.end_column + 1};
   }
 }
@@ -123,7 +130,8 @@ void Lexer::scan_number() {
   if (starts_identifier(at(pos_))) {
     while (continues_identifier(at(pos_))) pos_++;
     token_.kind = Token::Bad;
-    token_.text = "'" + text_.substr(begin, std::min<size_t>(pos_ - begin, 60)) + "' is neither a number nor a name";
+    token_.text = "'" + text_.substr(begin, std::min<size_t>(pos_ - begin, 60)) +
+                  "' is neither a number nor a name";
   }
 }
 
@@ -161,7 +169,8 @@ void Lexer::scan_quoted(char quote) {
     }
     value += c;
   }
-  token_.text = quote == '"' ? "the string is not closed on its line" : "the name in backquotes is not closed on its line";
+  token_.text = quote == '"' ? "the string is not closed on its line"
+                             : "the name in backquotes is not closed on its line";
 }
 
 }  // namespace calotype::ir

@@ -10,7 +10,7 @@ namespace calotype::ir {
 struct Token {
   enum Kind { End, Identifier, Number, String, Punctuation, Bad };
   Kind kind = End;
-  std::string text;     ///< String, quoted Identifier: without quotes and escapes; Bad: what is wrong
+  std::string text;  ///< String, quoted Identifier: without quotes and escapes; Bad: what is wrong
   bool quoted = false;  ///< Identifier in backquotes: never a keyword
   bool on_new_line = false;
   size_t begin = 0, end = 0;  ///< offsets in the text
@@ -20,7 +20,7 @@ struct Token {
 };
 
 class Lexer {
- public:
+public:
   /// `origin`: place of text[begin]. `text` must outlive the lexer.
   Lexer(const std::string &text, size_t begin, SrcLoc origin);
   const Token &peek() const { return token_; }
@@ -31,7 +31,7 @@ class Lexer {
   /// If ":" + a type stand directly behind the last token: takes both.
   bool take_type_suffix(std::string *type_text);
 
- private:
+private:
   const std::string &text_;
   size_t pos_, last_end_, line_start_;
   SrcLoc origin_;

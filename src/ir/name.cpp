@@ -10,7 +10,8 @@ namespace calotype::ir {
 namespace {
 const std::string *intern(const std::string &text) {
   static std::mutex mutex;
-  static auto *table = new std::unordered_set<std::string>();  // never destroyed: names outlive statics
+  static auto *table =
+      new std::unordered_set<std::string>();  // never destroyed: names outlive statics
   std::lock_guard<std::mutex> lock(mutex);
   return &*table->insert(text).first;  // unordered_set never moves its elements
 }

@@ -10,7 +10,7 @@ namespace calotype::ir {
 
 /// An interned string. Copies cost a pointer. Thread-safe.
 class CALO_EXPORT Name {
- public:
+public:
   Name();  ///< the empty name
   Name(const std::string &text);
   Name(const char *text) : Name(std::string(text)) {}
@@ -21,9 +21,11 @@ class CALO_EXPORT Name {
   const void *key() const { return text_; }
   friend bool operator==(Name a, Name b) { return a.text_ == b.text_; }
   friend bool operator!=(Name a, Name b) { return a.text_ != b.text_; }
-  friend bool operator<(Name a, Name b) { return a.text_ != b.text_ && *a.text_ < *b.text_; }  // by text
+  friend bool operator<(Name a, Name b) {
+    return a.text_ != b.text_ && *a.text_ < *b.text_;
+  }  // by text
 
- private:
+private:
   const std::string *text_;
 };
 
@@ -42,5 +44,4 @@ struct NameHash {
 };
 
 }  // namespace calotype::ir
-template <>
-struct std::hash<calotype::ir::Name> : calotype::ir::NameHash {};
+template <> struct std::hash<calotype::ir::Name> : calotype::ir::NameHash {};

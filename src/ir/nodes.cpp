@@ -56,8 +56,7 @@ const IntrinsicInfo kIntrinsics[] = {
 #undef INTRINSIC
 };
 
-template <typename T>
-T *new_expr(Type t) {
+template <typename T> T *new_expr(Type t) {
   T *n = new T;
   n->type = t;
   return n;
@@ -69,7 +68,9 @@ int64_t wrap_int(int bits, int64_t v) {
   return static_cast<int64_t>(static_cast<uint64_t>(v) << shift) >> shift;
 }
 
-uint64_t wrap_uint(int bits, uint64_t v) { return bits >= 64 ? v : v & ((uint64_t(1) << bits) - 1); }
+uint64_t wrap_uint(int bits, uint64_t v) {
+  return bits >= 64 ? v : v & ((uint64_t(1) << bits) - 1);
+}
 }  // namespace
 
 const char *intrinsic_name(Intrinsic op) { return kIntrinsics[static_cast<int>(op)].name; }
@@ -119,7 +120,8 @@ Expr make_const(Type t, double value) {
   if (t.is_float()) return make_float(t, value);
   CALO_ASSERT(value == std::floor(value), "constant is not an integer");
   if (t.is_int()) return make_int(t, static_cast<int64_t>(value));
-  return make_uint(t, value < 0 ? static_cast<uint64_t>(static_cast<int64_t>(value)) : static_cast<uint64_t>(value));
+  return make_uint(t, value < 0 ? static_cast<uint64_t>(static_cast<int64_t>(value))
+                                : static_cast<uint64_t>(value));
 }
 
 Expr make_zero(Type t) {
@@ -140,16 +142,19 @@ Expr make_cast(Type t, Expr value) {
   CALO_ASSERT(value.defined());
   t = t.with_lanes(value.type().lanes());
   if (t == value.type()) return value;
-  if (const Broadcast *b = value.as<Broadcast>()) return make_broadcast(make_cast(t.element_of(), b->value), b->lanes);
+  if (const Broadcast *b = value.as<Broadcast>())
+    return make_broadcast(make_cast(t.element_of(), b->value), b->lanes);
   if (t.is_int_or_uint() && t.bits() > 1) {
     if (const IntImm *i = value.as<IntImm>()) return make_int(t, i->value);
     if (const UIntImm *i = value.as<UIntImm>()) return make_uint(t, i->value);
   } else if (t.is_float() && t.bits() >= 32 && !t.is_bfloat()) {
     if (const IntImm *i = value.as<IntImm>()) {
-      return make_float(t, t.bits() == 32 ? static_cast<float>(i->value) : static_cast<double>(i->value));
+      return make_float(
+          t, t.bits() == 32 ? static_cast<float>(i->value) : static_cast<double>(i->value));
     }
     if (const UIntImm *i = value.as<UIntImm>()) {
-      return make_float(t, t.bits() == 32 ? static_cast<float>(i->value) : static_cast<double>(i->value));
+      return make_float(
+          t, t.bits() == 32 ? static_cast<float>(i->value) : static_cast<double>(i->value));
     }
     if (const FloatImm *f = value.as<FloatImm>()) return make_float(t, f->value);
   }
@@ -159,7 +164,8 @@ Expr make_cast(Type t, Expr value) {
 }
 
 Expr make_reinterpret(Type t, Expr value) {
-  CALO_ASSERT(value.defined() && t.bits() * t.lanes() == value.type().bits() * value.type().lanes());
+  CALO_ASSERT(value.defined() &&
+              t.bits() * t.lanes() == value.type().bits() * value.type().lanes());
   if (t == value.type()) return value;
   Reinterpret *n = new_expr<Reinterpret>(t);
   n->value = std::move(value);
@@ -176,32 +182,33 @@ Expr make_var(Name name, Type t, Ref<const Parameter> param) {
 namespace {
 void match_lanes(Expr &a, Expr &b) {
   if (a.type().lanes() == b.type().lanes()) return;
-  if (a.type().is_scalar()) a = make_broadcast(a, b.type().lanes());
-  else if (b.type().is_scalar()) b = make_broadcast(b, a.type().lanes());
+  if (a.type().is_scalar())
+    a = make_broadcast(a, b.type().lanes());
+  else if (b.type().is_scalar())
+    b = make_broadcast(b, a.type().lanes());
 }
 
-template <typename T>
-Expr new_binary(Type t, Expr a, Expr b) {
+template <typename T> Expr new_binary(Type t, Expr a, Expr b) {
   T *n = new_expr<T>(t);
   n->a = std::move(a);
   n->b = std::move(b);
   return n;
 }
 
-template <typename T>
-Expr make_arith(Expr a, Expr b) {
+template <typename T> Expr make_arith(Expr a, Expr b) {
   CALO_ASSERT(a.defined() && b.defined());
   match_lanes(a, b);
-  CALO_ASSERT(a.type() == b.type(), "operand types differ: " + to_string(a.type()) + ", " + to_string(b.type()));
+  CALO_ASSERT(a.type() == b.type(),
+              "operand types differ: " + to_string(a.type()) + ", " + to_string(b.type()));
   Type t = a.type();
   return new_binary<T>(t, std::move(a), std::move(b));
 }
 
-template <typename T>
-Expr make_compare(Expr a, Expr b) {
+template <typename T> Expr make_compare(Expr a, Expr b) {
   CALO_ASSERT(a.defined() && b.defined());
   match_lanes(a, b);
-  CALO_ASSERT(a.type() == b.type(), "operand types differ: " + to_string(a.type()) + ", " + to_string(b.type()));
+  CALO_ASSERT(a.type() == b.type(),
+              "operand types differ: " + to_string(a.type()) + ", " + to_string(b.type()));
   int lanes = a.type().lanes();
   return new_binary<T>(Bool(lanes), std::move(a), std::move(b));
 }
@@ -319,7 +326,8 @@ Expr make_intrinsic(Type t, Intrinsic op, std::vector<Expr> args) {
   return n;
 }
 
-Expr make_func_call(Type t, Name name, std::vector<Expr> args, int value_index, Ref<const FunctionBody> func) {
+Expr make_func_call(Type t, Name name, std::vector<Expr> args, int value_index,
+                    Ref<const FunctionBody> func) {
   Call *n = new_call(t, name, std::move(args), CallType::Halide);
   n->value_index = value_index;
   n->func = std::move(func);
@@ -424,7 +432,8 @@ Stmt make_provide(Name name, std::vector<Expr> values, std::vector<Expr> args, E
   return n;
 }
 
-Stmt make_allocate(Name name, Type t, MemoryType m, std::vector<Expr> extents, Expr condition, Stmt body) {
+Stmt make_allocate(Name name, Type t, MemoryType m, std::vector<Expr> extents, Expr condition,
+                   Stmt body) {
   Allocate *n = new Allocate;
   n->name = name;
   n->type = t;
@@ -435,7 +444,8 @@ Stmt make_allocate(Name name, Type t, MemoryType m, std::vector<Expr> extents, E
   return n;
 }
 
-Stmt make_realize(Name name, std::vector<Type> types, MemoryType m, Region bounds, Expr condition, Stmt body) {
+Stmt make_realize(Name name, std::vector<Type> types, MemoryType m, Region bounds, Expr condition,
+                  Stmt body) {
   Realize *n = new Realize;
   n->name = name;
   n->types = std::move(types);

@@ -27,19 +27,19 @@ struct DimConstraint {
 
 /// A parameter. Mutable in value (set between runs) and constraints, not in kind. Shared by all Exprs that use it.
 struct CALO_EXPORT Parameter : RefCounted {
-  std::string name;       ///< explicit or generated; unique within a pipeline (L0404)
+  std::string name;  ///< explicit or generated; unique within a pipeline (L0404)
   Type type;
   bool is_buffer = false;
   bool embedded = false;  ///< a Buffer used directly in an Expr: bound for good, not an argument
   int dimensions = 0;
   SrcLoc loc;
 
-  uint64_t bits = 0;      ///< scalar value, in the low `type.bits()` bits
-  bool is_set = false;    ///< scalar: has a value
+  uint64_t bits = 0;    ///< scalar value, in the low `type.bits()` bits
+  bool is_set = false;  ///< scalar: has a value
   Expr min_value, max_value, estimate;
   Ref<BufferHandle> buffer;  ///< buffer parameter: what it is bound to, if anything
   std::vector<DimConstraint> dims;
-  int host_alignment = 0;    ///< bytes; 0: natural
+  int host_alignment = 0;  ///< bytes; 0: natural
   ~Parameter() override;
 };
 using ParameterRef = Ref<const Parameter>;

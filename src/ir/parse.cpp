@@ -15,7 +15,8 @@ constexpr size_t kLargestExpr = size_t(1) << 20, kLargestProgram = size_t(1) << 
 
 ParseContext program_context() {
   ParseContext cx;
-  cx.max_depth = 20000;  // on a 1 GiB stack: 50 KiB a level; more than 64 MiB confuses the address sanitizer
+  cx.max_depth =
+      20000;  // on a 1 GiB stack: 50 KiB a level; more than 64 MiB confuses the address sanitizer
   cx.code = "L0601";
   cx.limit_code = "L0602";
   return cx;
@@ -23,18 +24,19 @@ ParseContext program_context() {
 
 void check_size(const std::string &text, size_t most, const char *code, SrcLoc origin) {
   if (text.size() > most) {
-    raise(Diagnostic(code, origin, "the text has " + std::to_string(text.size()) + " bytes, more than " +
-                                       std::to_string(most)));
+    raise(Diagnostic(code, origin,
+                     "the text has " + std::to_string(text.size()) + " bytes, more than " +
+                         std::to_string(most)));
   }
 }
 
 class Parser : public ExprParser {
- public:
+public:
   using ExprParser::ExprParser;
   Stmt whole_stmt();
   Program whole_program();
 
- private:
+private:
   // A statement of a block that is not put together yet: of opening ones only the head is here.
   struct Line {
     Stmt stmt;
@@ -84,7 +86,8 @@ Stmt Parser::whole_stmt() {
 
 Stmt Parser::block(bool in_braces) {
   std::vector<Line> lines;
-  while (lexer_.peek().kind != Token::End && !(in_braces && lexer_.peek().is("}"))) lines.push_back(line());
+  while (lexer_.peek().kind != Token::End && !(in_braces && lexer_.peek().is("}")))
+    lines.push_back(line());
   return assemble(lines);
 }
 
@@ -119,10 +122,14 @@ void Parser::end_of_line() {
 Parser::Line Parser::line() {
   const Token &t = lexer_.peek();
   Line l;
-  if (t.is_word("let")) l = let();
-  else if (t.is_word("allocate")) l = allocation();
-  else if (t.is_word("realize")) l = realization();
-  else l.stmt = simple();
+  if (t.is_word("let"))
+    l = let();
+  else if (t.is_word("allocate"))
+    l = allocation();
+  else if (t.is_word("realize"))
+    l = realization();
+  else
+    l.stmt = simple();
   end_of_line();
   return l;
 }
@@ -200,7 +207,8 @@ Stmt Parser::simple() {
 }
 
 Stmt Parser::braces() {
-  if (++nesting_ > context_.max_depth) fail_limit(lexer_.peek().loc, "statements are nested too deep");
+  if (++nesting_ > context_.max_depth)
+    fail_limit(lexer_.peek().loc, "statements are nested too deep");
   const int outer = brackets_;
   brackets_ = 0;  // line breaks count again
   expect("{");
@@ -217,7 +225,8 @@ void Parser::range(Expr *min, Expr *extent) {
   expect("+:");
   *extent = expression();
   if (min->type() != extent->type()) {
-    fail(at, "min and extent have types " + to_string(min->type()) + " and " + to_string(extent->type()));
+    fail(at, "min and extent have types " + to_string(min->type()) + " and " +
+                 to_string(extent->type()));
   }
 }
 
@@ -254,7 +263,8 @@ Stmt Parser::branch() {
     otherwise = braces();
     break;
   }
-  for (size_t i = cases.size(); i-- > 0;) otherwise = make_if(cases[i].first, cases[i].second, otherwise);
+  for (size_t i = cases.size(); i-- > 0;)
+    otherwise = make_if(cases[i].first, cases[i].second, otherwise);
   return otherwise;
 }
 
@@ -295,7 +305,8 @@ Stmt Parser::store_or_value() {
   Expr value = expression();
   const int lanes = load->index.type().lanes();
   if (value.type().lanes() != lanes) {
-    fail(at, "the value has " + std::to_string(value.type().lanes()) + " lanes, the index " + std::to_string(lanes));
+    fail(at, "the value has " + std::to_string(value.type().lanes()) + " lanes, the index " +
+                 std::to_string(lanes));
   }
   return make_store(load->name, value, load->index, load->predicate, load->param);
 }
@@ -330,14 +341,19 @@ Program Parser::whole_program() {
   known_funcs_ = &func_names_;
   Program p;
   expect_word("program");
-  p.name = lexer_.peek().kind == Token::Identifier ? lexer_.take().text : name("the program's name");
+  p.name =
+      lexer_.peek().kind == Token::Identifier ? lexer_.take().text : name("the program's name");
   expect("{");
   while (!lexer_.peek().is("}")) {
     const Token t = lexer_.peek();
-    if (t.is_word("param")) p.params.push_back(parameter_line(true));
-    else if (t.is_word("func")) p.funcs.push_back(function(p.funcs.size() + 1));
-    else if (t.is_word("output")) output(&p);
-    else fail_unexpected("param, func, output or '}'");
+    if (t.is_word("param"))
+      p.params.push_back(parameter_line(true));
+    else if (t.is_word("func"))
+      p.funcs.push_back(function(p.funcs.size() + 1));
+    else if (t.is_word("output"))
+      output(&p);
+    else
+      fail_unexpected("param, func, output or '}'");
     end_of_line();
   }
   expect("}");
@@ -365,7 +381,8 @@ Ref<Parameter> Parser::parameter_line(bool declare) {
   // which would then own itself.
   const auto outer = params_;
   params_.clear();
-  while (lexer_.peek().kind == Token::Identifier && !lexer_.peek().on_new_line) attribute(p.get(), lexer_.take());
+  while (lexer_.peek().kind == Token::Identifier && !lexer_.peek().on_new_line)
+    attribute(p.get(), lexer_.take());
   params_ = outer;
   if (declare) {
     if (params_.count(n)) fail(at, "parameter '" + n + "' is declared twice");
@@ -410,7 +427,8 @@ void Parser::attribute(Parameter *p, const Token &key) {
       if (k == dim + "extent_estimate") return void(c.extent_estimate = attribute_value());
     }
     fail(key.loc, "a parameter has no '" + k + "'",
-         "embedded, align, bits, min, max, estimate; dim0.min, dim0.extent, dim0.stride, dim0.min_estimate, ...");
+         "embedded, align, bits, min, max, estimate; dim0.min, dim0.extent, dim0.stride, "
+         "dim0.min_estimate, ...");
   }
 }
 
@@ -450,7 +468,8 @@ Definition Parser::definition(const Function &f) {
   d.loc = lexer_.peek().loc;
   const Expr left = expression();
   const Call *call = left.as<Call>();
-  if (!call || call->call_type != CallType::Halide || call->name != f.name || call->value_index != 0) {
+  if (!call || call->call_type != CallType::Halide || call->name != f.name ||
+      call->value_index != 0) {
     fail(d.loc, "expected a definition of " + f.name);
   }
   expect("=");
@@ -487,7 +506,8 @@ void Parser::output(Program *p) {
 
 }  // namespace
 
-Expr parse_expr_prefix(const std::string &text, size_t *pos, const ParseContext &context, SrcLoc origin) {
+Expr parse_expr_prefix(const std::string &text, size_t *pos, const ParseContext &context,
+                       SrcLoc origin) {
   check_size(text, kLargestProgram, context.limit_code, origin);
   ExprParser p(text, *pos, context, origin);
   p.end_at_newline(true);
@@ -497,7 +517,8 @@ Expr parse_expr_prefix(const std::string &text, size_t *pos, const ParseContext 
 }
 
 Expr parse_expr(const std::string &text, const ParseContext &context, SrcLoc origin) {
-  check_size(text, context.max_depth > 256 ? kLargestProgram : kLargestExpr, context.limit_code, origin);
+  check_size(text, context.max_depth > 256 ? kLargestProgram : kLargestExpr, context.limit_code,
+             origin);
   ExprParser p(text, 0, context, origin);
   Expr e = p.expression();
   p.expect_end("the expression");

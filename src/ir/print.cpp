@@ -16,7 +16,8 @@ namespace calotype::ir {
 
 namespace {
 
-constexpr int kDeep = 400;  // nesting that the caller's stack carries; beyond, printing moves to a large one
+constexpr int kDeep =
+    400;  // nesting that the caller's stack carries; beyond, printing moves to a large one
 enum Precedence { kLowest, kOr, kAnd, kEquality, kRelation, kSum, kProduct, kUnary };
 
 struct Operator {
@@ -53,7 +54,9 @@ uint64_t bits_of(double x) {
 std::string shortest_digits(double x, bool is_float32) {
   char buffer[40];
   char *end = buffer + sizeof buffer;
-  end = (is_float32 ? std::to_chars(buffer, end, static_cast<float>(x)) : std::to_chars(buffer, end, x)).ptr;
+  end = (is_float32 ? std::to_chars(buffer, end, static_cast<float>(x))
+                    : std::to_chars(buffer, end, x))
+            .ptr;
   std::string s(buffer, end);
   if (s.find_first_of(".e") == std::string::npos) s += ".0";
   return s;
@@ -64,10 +67,14 @@ std::string quote_string(const std::string &text) {
   std::string s = "\"";
   for (char c : text) {
     const unsigned char u = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') s += '\\', s += c;
-    else if (c == '\n') s += "\\n";
-    else if (u < 0x20 || u >= 0x7f) s += "\\x", s += digits[u >> 4], s += digits[u & 15];
-    else s += c;
+    if (c == '"' || c == '\\')
+      s += '\\', s += c;
+    else if (c == '\n')
+      s += "\\n";
+    else if (u < 0x20 || u >= 0x7f)
+      s += "\\x", s += digits[u >> 4], s += digits[u & 15];
+    else
+      s += c;
   }
   return s + "\"";
 }
@@ -75,7 +82,7 @@ std::string quote_string(const std::string &text) {
 bool always(const Expr &predicate) { return is_const_one(predicate) && predicate.type().is_bool(); }
 
 class Printer {
- public:
+public:
   std::string out;
   size_t longest = SIZE_MAX;
   bool full() const { return out.size() > longest; }
@@ -86,7 +93,7 @@ class Printer {
   void definition(const Function &f, const Definition &d);
   void declare(const Function &f) { storage_.push(f.name, f.types); }
 
- private:
+private:
   int depth_ = 0;
   std::string indent_;
   Scope<Type> vars_;                  // what a bare variable means
@@ -103,8 +110,7 @@ class Printer {
     const bool known = types && element >= 0 && static_cast<size_t>(element) < types->size();
     return (known ? (*types)[element] : Int(32)).with_lanes(lanes);
   }
-  template <typename List, typename Each>
-  void comma_list(const List &list, Each each) {
+  template <typename List, typename Each> void comma_list(const List &list, Each each) {
     bool first = true;
     for (const auto &item : list) {
       if (full()) return;
@@ -195,9 +201,7 @@ void Printer::node(const Expr &e, int precedence) {
     case NodeKind::Variable: return variable(e.as<Variable>());
     case NodeKind::Min: return call_text("min", {e.as<Min>()->a, e.as<Min>()->b});
     case NodeKind::Max: return call_text("max", {e.as<Max>()->a, e.as<Max>()->b});
-    case NodeKind::Not:
-      put("!");
-      return expr(e.as<Not>()->a, kUnary);
+    case NodeKind::Not: put("!"); return expr(e.as<Not>()->a, kUnary);
     case NodeKind::Select: {
       const Select *op = e.as<Select>();
       return call_text("select", {op->condition, op->true_value, op->false_value});
@@ -233,7 +237,8 @@ void Printer::float_imm(const FloatImm *op) {
   if (std::isnan(x)) {
     const bool plain = bits_of(x) == 0x7ff8000000000000ull;
     char bits[32];
-    std::snprintf(bits, sizeof bits, "float_bits(0x%llx)", static_cast<unsigned long long>(bits_of(x)));
+    std::snprintf(bits, sizeof bits, "float_bits(0x%llx)",
+                  static_cast<unsigned long long>(bits_of(x)));
     put(plain ? "nan" : bits);
     return annotate(t, Float(64));
   }
@@ -299,7 +304,8 @@ void Printer::shuffle(const Shuffle *op) {
   put(")");
 }
 
-void Printer::access(Name name, const ParameterRef &param, const Expr &index, const Expr &predicate) {
+void Printer::access(Name name, const ParameterRef &param, const Expr &index,
+                     const Expr &predicate) {
   name_with_param(name, param, NameUse::Variable);
   put("[");
   expr(index);
@@ -317,8 +323,8 @@ void Printer::block(const Stmt &s) {
   while (rest.defined() && !full()) {
     if (const Block *b = rest.as<Block>()) {
       const NodeKind k = b->first.defined() ? b->first.kind() : NodeKind::Evaluate;
-      const bool opens = k == NodeKind::LetStmt || k == NodeKind::Allocate || k == NodeKind::Realize ||
-                         k == NodeKind::Block;
+      const bool opens = k == NodeKind::LetStmt || k == NodeKind::Allocate ||
+                         k == NodeKind::Realize || k == NodeKind::Block;
       if (opens) {
         begin_line();
         braces(b->first);
@@ -351,7 +357,8 @@ Stmt Printer::opening(const Stmt &s, std::vector<Name> *lets, std::vector<Name> 
     put("allocate " + quote_name(op->name, NameUse::Variable) + ":" + to_string(op->type) + " [");
     exprs(op->extents);
     put("]");
-    if (op->memory_type != MemoryType::Auto) put(std::string(" in ") + memory_type_word(op->memory_type));
+    if (op->memory_type != MemoryType::Auto)
+      put(std::string(" in ") + memory_type_word(op->memory_type));
     guard(op->condition);
     end_line();
     storage_.push(op->name, {op->type.element_of()});
@@ -365,7 +372,8 @@ Stmt Printer::opening(const Stmt &s, std::vector<Name> *lets, std::vector<Name> 
     put(" [");
     comma_list(op->bounds, [&](const Range &r) { range(r.min, r.extent); });
     put("]");
-    if (op->memory_type != MemoryType::Auto) put(std::string(" in ") + memory_type_word(op->memory_type));
+    if (op->memory_type != MemoryType::Auto)
+      put(std::string(" in ") + memory_type_word(op->memory_type));
     guard(op->condition);
     end_line();
     storage_.push(op->name, op->types);
@@ -393,7 +401,8 @@ void Printer::simple_statement(const Stmt &s) {
     put("assert ");
     exprs({assertion->condition, assertion->message});
   } else if (const ProducerConsumer *pc = s.as<ProducerConsumer>()) {
-    put(std::string(pc->is_producer ? "produce " : "consume ") + quote_name(pc->name, NameUse::Variable) + " ");
+    put(std::string(pc->is_producer ? "produce " : "consume ") +
+        quote_name(pc->name, NameUse::Variable) + " ");
     braces(pc->body);
   } else if (const For *f = s.as<For>()) {
     loop(f);
@@ -429,7 +438,8 @@ void Printer::range(const Expr &min, const Expr &extent) {
 }
 
 void Printer::loop(const For *op) {
-  put(std::string(for_type_word(op->for_type)) + " " + quote_name(op->name, NameUse::Variable) + " in ");
+  put(std::string(for_type_word(op->for_type)) + " " + quote_name(op->name, NameUse::Variable) +
+      " in ");
   range(op->min, op->extent);
   put(" ");
   ScopedBinding<Type> bind(vars_, op->name, op->min.type());

@@ -25,7 +25,8 @@ CALO_EXPORT std::ostream &operator<<(std::ostream &o, const Expr &e);
 namespace ir {
 CALO_EXPORT std::string to_string(const Expr &e);
 CALO_EXPORT std::string to_string(const Stmt &s);  ///< two spaces per level, one statement a line
-CALO_EXPORT std::string to_string(const Program &p);  ///< `program name { param ...; func ...; output ...; }`
+CALO_EXPORT std::string to_string(
+    const Program &p);  ///< `program name { param ...; func ...; output ...; }`
 /// The start of the text, at most about `longest` characters, then "...": for messages. Cheap even where an Expr that
 /// shares its parts has an enormous text.
 CALO_EXPORT std::string to_short_string(const Expr &e, size_t longest = 120);

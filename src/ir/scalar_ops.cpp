@@ -12,7 +12,9 @@ namespace {
 
 using Wide = __int128;
 
-Wide wide(Type t, uint64_t lane) { return t.is_int() ? Wide(static_cast<int64_t>(lane)) : Wide(lane); }
+Wide wide(Type t, uint64_t lane) {
+  return t.is_int() ? Wide(static_cast<int64_t>(lane)) : Wide(lane);
+}
 
 uint64_t wrap_wide(Type t, Wide v) { return wrap_lane(t, static_cast<uint64_t>(v)); }
 
@@ -39,15 +41,20 @@ Wide modulo(Wide a, Wide b) {
   return r < 0 ? r + (b < 0 ? -b : b) : r;
 }
 
-bool integer_binary(NodeKind op, Type t, uint64_t x, uint64_t y, uint64_t *out, ScalarFlags *flags) {
+bool integer_binary(NodeKind op, Type t, uint64_t x, uint64_t y, uint64_t *out,
+                    ScalarFlags *flags) {
   const Wide a = wide(t, x), b = wide(t, y);
-  const auto give = [&](Wide v) { *out = t.is_int() ? signed_result(t, v, flags) : wrap_wide(t, v); };
+  const auto give = [&](Wide v) {
+    *out = t.is_int() ? signed_result(t, v, flags) : wrap_wide(t, v);
+  };
   switch (op) {
     case NodeKind::Add: give(a + b); return true;
     case NodeKind::Sub: give(a - b); return true;
     case NodeKind::Mul:
-      if (t.is_int()) give(a * b);
-      else *out = wrap_lane(t, x * y);  // the product of two u64 exceeds Wide
+      if (t.is_int())
+        give(a * b);
+      else
+        *out = wrap_lane(t, x * y);  // the product of two u64 exceeds Wide
       return true;
     case NodeKind::Div: give(divide(a, b)); return true;
     case NodeKind::Mod: give(modulo(a, b)); return true;
@@ -65,8 +72,7 @@ bool integer_binary(NodeKind op, Type t, uint64_t x, uint64_t y, uint64_t *out, 
   }
 }
 
-template <typename F>
-F arithmetic(NodeKind op, F a, F b) {
+template <typename F> F arithmetic(NodeKind op, F a, F b) {
   switch (op) {
     case NodeKind::Add: return a + b;
     case NodeKind::Sub: return a - b;
@@ -110,7 +116,9 @@ uint64_t float_to_integer(Type to, double v) {
   const double limit = std::ldexp(1.0, to.is_int() ? to.bits() - 1 : to.bits());
   const double t = std::trunc(v);
   if (t >= limit) return to.max_uint();
-  if (to.is_int()) return t < -limit ? static_cast<uint64_t>(to.min_int()) : static_cast<uint64_t>(static_cast<int64_t>(t));
+  if (to.is_int())
+    return t < -limit ? static_cast<uint64_t>(to.min_int())
+                      : static_cast<uint64_t>(static_cast<int64_t>(t));
   return t <= 0 ? 0 : static_cast<uint64_t>(t);
 }
 
@@ -124,7 +132,8 @@ double integer_to_double_with_mark(Type from, uint64_t v) {
 
 double integer_to_float(Type to, Type from, uint64_t v) {
   if (to.bits() == 16) return round_to(to, integer_to_double_with_mark(from, v));
-  if (to.bits() == 32) return from.is_int() ? static_cast<float>(static_cast<int64_t>(v)) : static_cast<float>(v);
+  if (to.bits() == 32)
+    return from.is_int() ? static_cast<float>(static_cast<int64_t>(v)) : static_cast<float>(v);
   return from.is_int() ? static_cast<double>(static_cast<int64_t>(v)) : static_cast<double>(v);
 }
 
@@ -137,7 +146,9 @@ uint64_t shift(Type t, uint64_t v, Type amount_type, uint64_t amount, bool left)
   return t.is_int() ? static_cast<uint64_t>(static_cast<int64_t>(v) >> by) : v >> by;
 }
 
-uint64_t magnitude_bits(Type t, uint64_t v) { return t.bits() >= 64 ? v : v & ((uint64_t(1) << t.bits()) - 1); }
+uint64_t magnitude_bits(Type t, uint64_t v) {
+  return t.bits() >= 64 ? v : v & ((uint64_t(1) << t.bits()) - 1);
+}
 
 double fused(Type t, double a, double b, double c, bool fma, ScalarFlags *flags) {
   double once, twice;
@@ -151,7 +162,8 @@ double fused(Type t, double a, double b, double c, bool fma, ScalarFlags *flags)
     once = round_to(t, std::fma(a, b, c));
     twice = round_to(t, product + c);
   }
-  if (lane_of_double(once) != lane_of_double(twice) && !(std::isnan(once) && std::isnan(twice))) flags->fma_matters = true;
+  if (lane_of_double(once) != lane_of_double(twice) && !(std::isnan(once) && std::isnan(twice)))
+    flags->fma_matters = true;
   return fma ? once : twice;
 }
 
@@ -163,7 +175,9 @@ bool float_intrinsic(const ScalarCall &c, uint64_t *out, ScalarFlags *flags) {
     case Intrinsic::abs: give(std::fabs(a)); return true;
     case Intrinsic::absd: give(std::fabs(rounded_arithmetic(NodeKind::Sub, t, a, b))); return true;
     case Intrinsic::fma: give(fused(t, a, b, lane_to_double(c.args[2]), c.fma, flags)); return true;
-    case Intrinsic::sqrt: give(t.bits() == 32 ? std::sqrt(static_cast<float>(a)) : round_to(t, std::sqrt(a))); return true;
+    case Intrinsic::sqrt:
+      give(t.bits() == 32 ? std::sqrt(static_cast<float>(a)) : round_to(t, std::sqrt(a)));
+      return true;
     case Intrinsic::floor: give(std::floor(a)); return true;
     case Intrinsic::ceil: give(std::ceil(a)); return true;
     case Intrinsic::trunc: give(std::trunc(a)); return true;
@@ -193,7 +207,9 @@ bool bit_intrinsic(const ScalarCall &c, uint64_t *out) {
     case Intrinsic::count_leading_zeros:
       *out = static_cast<uint64_t>(bits ? __builtin_clzll(bits) - (64 - t.bits()) : t.bits());
       break;
-    case Intrinsic::count_trailing_zeros: *out = static_cast<uint64_t>(bits ? __builtin_ctzll(bits) : t.bits()); break;
+    case Intrinsic::count_trailing_zeros:
+      *out = static_cast<uint64_t>(bits ? __builtin_ctzll(bits) : t.bits());
+      break;
     case Intrinsic::bool_to_mask: *out = a ? ~uint64_t(0) : 0; break;
     default: return false;
   }
@@ -211,15 +227,19 @@ bool integer_intrinsic(const ScalarCall &c, uint64_t *out) {
     case Intrinsic::saturating_add: *out = clamp_wide(c.result, a + b); return true;
     case Intrinsic::saturating_sub: *out = clamp_wide(c.result, a - b); return true;
     case Intrinsic::saturating_cast:
-      if (c.result.is_float()) *out = lane_of_double(integer_to_float(c.result, c.types[0], c.args[0]));
-      else *out = clamp_wide(c.result, a);
+      if (c.result.is_float())
+        *out = lane_of_double(integer_to_float(c.result, c.types[0], c.args[0]));
+      else
+        *out = clamp_wide(c.result, a);
       return true;
     case Intrinsic::widening_add:
     case Intrinsic::widen_right_add: give(a + b); return true;
     case Intrinsic::widening_sub:
     case Intrinsic::widen_right_sub: give(a - b); return true;
     case Intrinsic::widening_mul:
-    case Intrinsic::widen_right_mul: *out = wrap_lane(c.result, static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); return true;
+    case Intrinsic::widen_right_mul:
+      *out = wrap_lane(c.result, static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+      return true;
     case Intrinsic::halving_add: give((a + b) >> 1); return true;
     case Intrinsic::halving_sub: give((a - b) >> 1); return true;
     case Intrinsic::rounding_halving_add: give((a + b + 1) >> 1); return true;
@@ -260,7 +280,8 @@ uint64_t lane_to_memory(Type t, uint64_t lane) {
   if (m < 0x1p-14) return sign | static_cast<uint64_t>(m * 0x1p24);
   int exponent = 0;
   const double fraction = std::frexp(m, &exponent);  // in [0.5, 1)
-  return sign | static_cast<uint64_t>(exponent + 14) << 10 | (static_cast<uint64_t>(fraction * 0x1p11) & 0x3ff);
+  return sign | static_cast<uint64_t>(exponent + 14) << 10 |
+         (static_cast<uint64_t>(fraction * 0x1p11) & 0x3ff);
 }
 
 uint64_t lane_from_memory(Type t, uint64_t bits) {

@@ -29,7 +29,8 @@ inline uint64_t lane_of_double(double d) {
 inline uint64_t wrap_lane(Type t, uint64_t v) {
   if (t.bits() >= 64) return v;
   const int shift = 64 - t.bits();
-  return t.is_int() ? static_cast<uint64_t>(static_cast<int64_t>(v << shift) >> shift) : v << shift >> shift;
+  return t.is_int() ? static_cast<uint64_t>(static_cast<int64_t>(v << shift) >> shift)
+                    : v << shift >> shift;
 }
 
 /// a op b for the binary nodes (comparisons give 0 or 1); t: the operands' element type. False: not defined for t.
@@ -45,7 +46,7 @@ bool has_scalar_meaning(Intrinsic op);
 struct ScalarCall {
   Intrinsic op;
   Type result;
-  const Type *types;      // of the arguments
+  const Type *types;  // of the arguments
   const uint64_t *args;
   int count;
   bool fma;

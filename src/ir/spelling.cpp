@@ -8,9 +8,11 @@ namespace calotype::ir {
 
 namespace {
 
-const char *const kForTypes[] = {"for", "parallel", "vectorized", "unrolled", "gpu_block", "gpu_thread", "gpu_lane"};
-const char *const kMemoryTypes[] = {"auto",       "heap",         "stack", "register", "gpu_shared",
-                                    "gpu_texture", "locked_cache", "vtcm",  "amx_tile"};
+const char *const kForTypes[] = {"for",       "parallel",   "vectorized", "unrolled",
+                                 "gpu_block", "gpu_thread", "gpu_lane"};
+const char *const kMemoryTypes[] = {"auto",         "heap",       "stack",
+                                    "register",     "gpu_shared", "gpu_texture",
+                                    "locked_cache", "vtcm",       "amx_tile"};
 const char *const kReduceOps[] = {"reduce_add", "reduce_mul", "reduce_min",           "reduce_max",
                                   "reduce_and", "reduce_or",  "reduce_saturating_add"};
 
@@ -27,9 +29,10 @@ bool read_word(const char *const (&words)[N], const std::string &word, T *out) {
 
 bool is_keyword(const std::string &word) {
   static const auto *words = new std::unordered_set<std::string>{
-      "true",    "false",   "nan",      "inf",       "undefined", "let",        "in",        "if",      "else",
-      "extern",  "pure_extern", "assert", "produce", "consume",   "for",        "parallel",  "vectorized",
-      "unrolled", "gpu_block", "gpu_thread", "gpu_lane", "allocate", "realize", "float_bits"};
+      "true",      "false",      "nan",      "inf",      "undefined",   "let",
+      "in",        "if",         "else",     "extern",   "pure_extern", "assert",
+      "produce",   "consume",    "for",      "parallel", "vectorized",  "unrolled",
+      "gpu_block", "gpu_thread", "gpu_lane", "allocate", "realize",     "float_bits"};
   return words->count(word) > 0;
 }
 
@@ -70,9 +73,13 @@ std::string quote_name(const std::string &name, NameUse use) {
 const char *for_type_word(ForType t) { return kForTypes[static_cast<int>(t)]; }
 bool read_for_type(const std::string &word, ForType *t) { return read_word(kForTypes, word, t); }
 const char *memory_type_word(MemoryType t) { return kMemoryTypes[static_cast<int>(t)]; }
-bool read_memory_type(const std::string &word, MemoryType *t) { return read_word(kMemoryTypes, word, t); }
+bool read_memory_type(const std::string &word, MemoryType *t) {
+  return read_word(kMemoryTypes, word, t);
+}
 const char *reduce_op_word(ReduceOp op) { return kReduceOps[static_cast<int>(op)]; }
-bool read_reduce_op(const std::string &word, ReduceOp *op) { return read_word(kReduceOps, word, op); }
+bool read_reduce_op(const std::string &word, ReduceOp *op) {
+  return read_word(kReduceOps, word, op);
+}
 
 int read_broadcast_word(const std::string &word) {
   if (word.size() < 2 || word.size() > 6 || word[0] != 'x' || word[1] == '0') return 0;
@@ -94,7 +101,9 @@ Type implied_type(Intrinsic op, const std::vector<Expr> &args) {
     case Intrinsic::widening_shift_left:
     case Intrinsic::widening_shift_right: return first.bits() <= 32 ? first.widen() : first;
     case Intrinsic::widening_sub:
-      return first.bits() > 32 ? first : first.is_uint() ? first.widen().with_code(Type::Int) : first.widen();
+      return first.bits() > 32 ? first
+             : first.is_uint() ? first.widen().with_code(Type::Int)
+                               : first.widen();
     case Intrinsic::is_nan:
     case Intrinsic::is_inf:
     case Intrinsic::is_finite:

@@ -16,7 +16,9 @@ CALO_EXPORT std::string quote_name(const std::string &name, NameUse use);
 inline bool starts_identifier(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
 }
-inline bool continues_identifier(char c) { return starts_identifier(c) || (c >= '0' && c <= '9') || c == '.'; }
+inline bool continues_identifier(char c) {
+  return starts_identifier(c) || (c >= '0' && c <= '9') || c == '.';
+}
 
 /// Words of enumerations. The readers return false for unknown words.
 const char *for_type_word(ForType t);

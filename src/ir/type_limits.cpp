@@ -14,7 +14,8 @@ Expr Type::min() const {
 Expr Type::max() const {
   const Type t = element_of();
   if (is_float()) return ir::make_float(t, std::numeric_limits<double>::infinity());
-  return is_int() ? ir::make_int(t, static_cast<int64_t>(max_uint())) : ir::make_uint(t, max_uint());
+  return is_int() ? ir::make_int(t, static_cast<int64_t>(max_uint()))
+                  : ir::make_uint(t, max_uint());
 }
 
 }  // namespace calotype

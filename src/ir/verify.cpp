@@ -111,8 +111,8 @@ bool is_uniform(Intrinsic op) {
 }
 
 bool needs_floats(Intrinsic op) {
-  return op == Intrinsic::fma || op == Intrinsic::sqrt || op == Intrinsic::floor || op == Intrinsic::ceil ||
-         op == Intrinsic::trunc || op == Intrinsic::round;
+  return op == Intrinsic::fma || op == Intrinsic::sqrt || op == Intrinsic::floor ||
+         op == Intrinsic::ceil || op == Intrinsic::trunc || op == Intrinsic::round;
 }
 
 bool needs_integers(Intrinsic op) {
@@ -138,32 +138,39 @@ std::string intrinsic_problem(const Call *op) {
   const auto [least, most] = arity_of(op->op);
   const int n = static_cast<int>(op->args.size());
   if (n < least || n > most) {
-    return name + " takes " + std::to_string(least) + (most == least ? "" : " or more") + " arguments, not " +
-           std::to_string(n);
+    return name + " takes " + std::to_string(least) + (most == least ? "" : " or more") +
+           " arguments, not " + std::to_string(n);
   }
   const IntrinsicClass cls = intrinsic_class(op->op);
-  if (cls != IntrinsicClass::Core && cls != IntrinsicClass::Expand && cls != IntrinsicClass::Marker) return "";
+  if (cls != IntrinsicClass::Core && cls != IntrinsicClass::Expand && cls != IntrinsicClass::Marker)
+    return "";
   for (const Expr &a : op->args) {
-    const bool scalar_condition = op->op == Intrinsic::if_then_else && a.type().is_bool() && a.type().is_scalar();
+    const bool scalar_condition =
+        op->op == Intrinsic::if_then_else && a.type().is_bool() && a.type().is_scalar();
     if (a.type().lanes() != op->type.lanes() && !scalar_condition) {
-      return name + " of " + lanes_text(op->type.lanes()) + " has an operand of " + lanes_text(a.type().lanes());
+      return name + " of " + lanes_text(op->type.lanes()) + " has an operand of " +
+             lanes_text(a.type().lanes());
     }
   }
   const Type first = op->args[0].type();
   if (is_uniform(op->op)) {
     for (const Expr &a : op->args) {
-      if (a.type() != op->type) return name + " of " + to_string(op->type) + " has an operand of " + to_string(a.type());
+      if (a.type() != op->type)
+        return name + " of " + to_string(op->type) + " has an operand of " + to_string(a.type());
     }
   }
-  if (needs_floats(op->op) && !first.is_float()) return name + " needs floating point, not " + to_string(first);
-  if (needs_integers(op->op) && !first.is_int_or_uint()) return name + " needs integers, not " + to_string(first);
+  if (needs_floats(op->op) && !first.is_float())
+    return name + " needs floating point, not " + to_string(first);
+  if (needs_integers(op->op) && !first.is_int_or_uint())
+    return name + " needs integers, not " + to_string(first);
   return "";
 }
 
 std::string load_or_store_problem(const Expr &index, const Expr &predicate, int lanes) {
   const Type i = index.type();
   if (!i.is_int_or_uint() || i.is_bool()) return "index has type " + to_string(i);
-  if (i.lanes() != lanes) return "index has " + lanes_text(i.lanes()) + ", the value " + lanes_text(lanes);
+  if (i.lanes() != lanes)
+    return "index has " + lanes_text(i.lanes()) + ", the value " + lanes_text(lanes);
   if (predicate.type() != Bool(lanes)) return "predicate has type " + to_string(predicate.type());
   return "";
 }
@@ -172,7 +179,9 @@ std::string load_or_store_problem(const Expr &index, const Expr &predicate, int 
 struct NodeProblem {
   Expr e;
   std::string expect(Type t) const {
-    return e.type() == t ? "" : "has type " + to_string(e.type()) + ", its operands give " + to_string(t);
+    return e.type() == t
+               ? ""
+               : "has type " + to_string(e.type()) + ", its operands give " + to_string(t);
   }
   std::string arithmetic(const Expr &a, const Expr &b) const {
     const std::string problem = same_types(a, b);
@@ -184,18 +193,22 @@ struct NodeProblem {
     return problem.empty() ? expect(Bool(a.type().lanes())) : problem;
   }
   std::string logic(const Expr &a, const Expr &b) const {
-    return a.type().is_bool() ? arithmetic(a, b) : "operand has type " + to_string(a.type()) + ", not bool";
+    return a.type().is_bool() ? arithmetic(a, b)
+                              : "operand has type " + to_string(a.type()) + ", not bool";
   }
   std::string check(const IntImm *op) const {
-    if (!op->type.is_int() || op->type.is_vector()) return "integer constant of type " + to_string(op->type);
+    if (!op->type.is_int() || op->type.is_vector())
+      return "integer constant of type " + to_string(op->type);
     return op->type.can_represent(op->value) ? "" : "constant does not fit " + to_string(op->type);
   }
   std::string check(const UIntImm *op) const {
-    if (!op->type.is_uint() || op->type.is_vector()) return "unsigned constant of type " + to_string(op->type);
+    if (!op->type.is_uint() || op->type.is_vector())
+      return "unsigned constant of type " + to_string(op->type);
     return op->type.can_represent(op->value) ? "" : "constant does not fit " + to_string(op->type);
   }
   std::string check(const FloatImm *op) const {
-    if (!op->type.is_float() || op->type.is_vector()) return "floating-point constant of type " + to_string(op->type);
+    if (!op->type.is_float() || op->type.is_vector())
+      return "floating-point constant of type " + to_string(op->type);
     return op->type.can_represent(op->value) ? "" : "constant does not fit " + to_string(op->type);
   }
   std::string check(const StringImm *) const { return expect(Handle()); }
@@ -231,17 +244,20 @@ struct NodeProblem {
   std::string check(const Select *op) const {
     const Type c = op->condition.type();
     if (!c.is_bool()) return "condition has type " + to_string(c);
-    if (c.is_vector() && c.lanes() != e.type().lanes()) return "condition has " + lanes_text(c.lanes());
+    if (c.is_vector() && c.lanes() != e.type().lanes())
+      return "condition has " + lanes_text(c.lanes());
     const std::string problem = same_types(op->true_value, op->false_value);
     return problem.empty() ? expect(op->true_value.type()) : problem;
   }
   std::string check(const Load *op) const {
-    return op->name.empty() ? "load without a name" : load_or_store_problem(op->index, op->predicate, op->type.lanes());
+    return op->name.empty() ? "load without a name"
+                            : load_or_store_problem(op->index, op->predicate, op->type.lanes());
   }
   std::string check(const Ramp *op) const {
     if (op->lanes < 2) return "ramp of " + lanes_text(op->lanes);
     const std::string problem = same_types(op->base, op->stride);
-    return problem.empty() ? expect(op->base.type().with_lanes(op->base.type().lanes() * op->lanes)) : problem;
+    return problem.empty() ? expect(op->base.type().with_lanes(op->base.type().lanes() * op->lanes))
+                           : problem;
   }
   std::string check(const Broadcast *op) const {
     if (op->lanes < 2) return "broadcast to " + lanes_text(op->lanes);
@@ -249,17 +265,21 @@ struct NodeProblem {
   }
   std::string check(const Call *op) const {
     if (op->name.empty()) return "call without a name";
-    const bool intrinsic = op->call_type == CallType::Intrinsic || op->call_type == CallType::PureIntrinsic;
+    const bool intrinsic =
+        op->call_type == CallType::Intrinsic || op->call_type == CallType::PureIntrinsic;
     if (intrinsic != (op->op != Intrinsic::None)) return "call type and intrinsic disagree";
     if (intrinsic) return intrinsic_problem(op);
     if (op->call_type == CallType::Image && !op->param) return "image call without a parameter";
     if (op->call_type != CallType::Halide && op->call_type != CallType::Image) return "";
     for (const Expr &a : op->args) {
-      if (a.type().element_of() != Int(32)) return "coordinate has type " + to_string(a.type()) + ", not i32";
+      if (a.type().element_of() != Int(32))
+        return "coordinate has type " + to_string(a.type()) + ", not i32";
     }
     return op->value_index >= 0 ? "" : "negative Tuple element";
   }
-  std::string check(const Let *op) const { return op->name.empty() ? "let without a name" : expect(op->body.type()); }
+  std::string check(const Let *op) const {
+    return op->name.empty() ? "let without a name" : expect(op->body.type());
+  }
   std::string check(const Shuffle *op) const {
     int lanes = 0;
     for (const Expr &v : op->vectors) {
@@ -267,13 +287,16 @@ struct NodeProblem {
       lanes += v.type().lanes();
     }
     for (int i : op->indices) {
-      if (i < 0 || i >= lanes) return "there is no lane " + std::to_string(i) + " among " + std::to_string(lanes);
+      if (i < 0 || i >= lanes)
+        return "there is no lane " + std::to_string(i) + " among " + std::to_string(lanes);
     }
     return expect(e.type().with_lanes(static_cast<int>(op->indices.size())));
   }
   std::string check(const VectorReduce *op) const {
-    if (op->value.type().element_of() != op->type.element_of()) return "result and operand differ in type";
-    if (op->value.type().lanes() % op->type.lanes() != 0) return "lanes of the result do not divide the operand's";
+    if (op->value.type().element_of() != op->type.element_of())
+      return "result and operand differ in type";
+    if (op->value.type().lanes() % op->type.lanes() != 0)
+      return "lanes of the result do not divide the operand's";
     const bool logical = op->op == ReduceOp::And || op->op == ReduceOp::Or;
     return logical && !op->type.is_bool() ? "logical reduction of " + to_string(op->type) : "";
   }
@@ -281,65 +304,72 @@ struct NodeProblem {
 
 // Whether an undefined child is an error.
 bool missing(const Expr &e) { return !e.defined(); }
-bool missing(const std::vector<Expr> &es) { return std::any_of(es.begin(), es.end(), [](const Expr &e) { return !e.defined(); }); }
+bool missing(const std::vector<Expr> &es) {
+  return std::any_of(es.begin(), es.end(), [](const Expr &e) { return !e.defined(); });
+}
 bool missing(const Region &r) {
-  return std::any_of(r.begin(), r.end(), [](const Range &x) { return !x.min.defined() || !x.extent.defined(); });
+  return std::any_of(r.begin(), r.end(),
+                     [](const Range &x) { return !x.min.defined() || !x.extent.defined(); });
 }
 bool missing(const Stmt &s) { return !s.defined(); }
-template <typename T>
-bool missing(const T &) {
-  return false;
-}
+template <typename T> bool missing(const T &) { return false; }
 
 std::string statement_problem(const For *op) {
   if (op->name.empty()) return "loop without a name";
   return op->min.type() == Int(32) && op->extent.type() == Int(32)
              ? ""
-             : "loop over " + to_string(op->min.type()) + " and " + to_string(op->extent.type()) + ", not i32";
+             : "loop over " + to_string(op->min.type()) + " and " + to_string(op->extent.type()) +
+                   ", not i32";
 }
 std::string statement_problem(const Store *op) {
-  return op->name.empty() ? "store without a name"
-                          : load_or_store_problem(op->index, op->predicate, op->value.type().lanes());
+  return op->name.empty()
+             ? "store without a name"
+             : load_or_store_problem(op->index, op->predicate, op->value.type().lanes());
 }
 std::string statement_problem(const Provide *op) {
   if (op->values.empty()) return "no value";
   for (const Expr &a : op->args) {
-    if (a.type().element_of() != Int(32)) return "coordinate has type " + to_string(a.type()) + ", not i32";
+    if (a.type().element_of() != Int(32))
+      return "coordinate has type " + to_string(a.type()) + ", not i32";
   }
-  return op->predicate.type().is_bool() ? "" : "predicate has type " + to_string(op->predicate.type());
+  return op->predicate.type().is_bool() ? ""
+                                        : "predicate has type " + to_string(op->predicate.type());
 }
 std::string statement_problem(const Allocate *op) {
   for (const Expr &x : op->extents) {
-    if (!x.type().is_int_or_uint() || !x.type().is_scalar()) return "extent has type " + to_string(x.type());
+    if (!x.type().is_int_or_uint() || !x.type().is_scalar())
+      return "extent has type " + to_string(x.type());
   }
-  return op->condition.type() == Bool() ? "" : "condition has type " + to_string(op->condition.type());
+  return op->condition.type() == Bool() ? ""
+                                        : "condition has type " + to_string(op->condition.type());
 }
 std::string statement_problem(const Realize *op) {
   for (const Range &r : op->bounds) {
     if (r.min.type() != Int(32) || r.extent.type() != Int(32)) return "bounds are not i32";
   }
   if (op->types.empty()) return "no type";
-  return op->condition.type() == Bool() ? "" : "condition has type " + to_string(op->condition.type());
+  return op->condition.type() == Bool() ? ""
+                                        : "condition has type " + to_string(op->condition.type());
 }
 std::string statement_problem(const IfThenElse *op) {
-  return op->condition.type() == Bool() ? "" : "condition has type " + to_string(op->condition.type());
+  return op->condition.type() == Bool() ? ""
+                                        : "condition has type " + to_string(op->condition.type());
 }
 std::string statement_problem(const AssertStmt *op) {
-  return op->condition.type() == Bool() ? "" : "condition has type " + to_string(op->condition.type());
+  return op->condition.type() == Bool() ? ""
+                                        : "condition has type " + to_string(op->condition.type());
 }
-std::string statement_problem(const LetStmt *op) { return op->name.empty() ? "let without a name" : ""; }
-template <typename T>
-std::string statement_problem(const T *) {
-  return "";
+std::string statement_problem(const LetStmt *op) {
+  return op->name.empty() ? "let without a name" : "";
 }
+template <typename T> std::string statement_problem(const T *) { return ""; }
 
 // --- Walks -------------------------------------------------------------------------------------------------------
 
 struct Report {
   std::vector<std::string> lines;
   bool full() const { return lines.size() >= kMostViolations; }
-  template <typename Node>
-  void add(const std::string &problem, const Node &node) {
+  template <typename Node> void add(const std::string &problem, const Node &node) {
     if (!full()) lines.push_back(problem + ": " + to_short_string(node));
   }
 };
@@ -352,17 +382,17 @@ void check_expr(const Expr &e, Report *report, std::unordered_set<const IRNode *
     // Enters the children by the field list, so that each is entered once.
 #define FIELD(T, n) child(op->n);
 #define STMT(Name, fields)
-#define EXPR(Name, fields)                                                                 \
-  case NodeKind::Name: {                                                                   \
-    const Name *op = e.as<Name>();                                                         \
-    auto child = [&](const auto &c) {                                                      \
-      using T = std::decay_t<decltype(c)>;                                                 \
-      if constexpr (std::is_same_v<T, Expr>) check_expr(c, report, seen);                  \
-      if constexpr (std::is_same_v<T, std::vector<Expr>>)                                  \
-        for (const Expr &x : c) check_expr(x, report, seen);                               \
-    };                                                                                     \
-    (void)child, (void)op;                                                                 \
-    fields break;                                                                          \
+#define EXPR(Name, fields)                                                \
+  case NodeKind::Name: {                                                  \
+    const Name *op = e.as<Name>();                                        \
+    auto child = [&](const auto &c) {                                     \
+      using T = std::decay_t<decltype(c)>;                                \
+      if constexpr (std::is_same_v<T, Expr>) check_expr(c, report, seen); \
+      if constexpr (std::is_same_v<T, std::vector<Expr>>)                 \
+        for (const Expr &x : c) check_expr(x, report, seen);              \
+    };                                                                    \
+    (void)child, (void)op;                                                \
+    fields break;                                                         \
   }
 #include "nodes.def"
 #undef FIELD
@@ -373,8 +403,9 @@ void check_expr(const Expr &e, Report *report, std::unordered_set<const IRNode *
 }
 
 class StmtVerifier {
- public:
-  StmtVerifier(const StmtProperties &properties, Report *report) : properties_(properties), report_(report) {
+public:
+  StmtVerifier(const StmtProperties &properties, Report *report)
+      : properties_(properties), report_(report) {
     for (Name n : properties.free) free_.insert(n);
   }
 
@@ -391,7 +422,7 @@ class StmtVerifier {
     for (Name n : bound) leave(n);
   }
 
- private:
+private:
   const StmtProperties &properties_;
   Report *report_;
   std::unordered_set<const IRNode *> seen_;
@@ -399,7 +430,8 @@ class StmtVerifier {
   std::unordered_map<Name, int> scope_;
 
   void enter(Name n, const Stmt &s) {
-    if (properties_.unique_names && scope_.count(n)) report_->add("name " + n + " is defined again inside itself", s);
+    if (properties_.unique_names && scope_.count(n))
+      report_->add("name " + n + " is defined again inside itself", s);
     scope_[n]++;
   }
   void leave(Name n) {
@@ -430,14 +462,14 @@ class StmtVerifier {
   void field(const Region &bounds) {
     for (const Range &r : bounds) field(r.min), field(r.extent);
   }
-  template <typename T>
-  void field(const T &) {}
+  template <typename T> void field(const T &) {}
 
   void check_kind(const Stmt &s) {
     const bool tree = s.as<Provide>() || s.as<Realize>();
     if (properties_.flat_storage && tree) report_->add("not allowed after storage is flat", s);
     const For *f = s.as<For>();
-    if (properties_.no_vector_loops && f && (f->for_type == ForType::Vectorized || f->for_type == ForType::Unrolled)) {
+    if (properties_.no_vector_loops && f &&
+        (f->for_type == ForType::Vectorized || f->for_type == ForType::Unrolled)) {
       report_->add("vectorised or unrolled loop is left", s);
     }
   }
@@ -447,10 +479,10 @@ class StmtVerifier {
     switch (s.kind()) {
 #define FIELD(T, n) field(op->n);
 #define EXPR(Name, fields)
-#define STMT(Name, fields)             \
-  case NodeKind::Name: {               \
-    const Name *op = s.as<Name>();     \
-    fields break;                      \
+#define STMT(Name, fields)         \
+  case NodeKind::Name: {           \
+    const Name *op = s.as<Name>(); \
+    fields break;                  \
   }
 #include "nodes.def"
 #undef FIELD
@@ -488,7 +520,7 @@ class StmtVerifier {
 // --- Programs ----------------------------------------------------------------------------------------------------
 
 class ProgramVerifier {
- public:
+public:
   ProgramVerifier(const Program &p, Report *report) : program_(p), report_(report) {}
 
   void verify() {
@@ -506,7 +538,7 @@ class ProgramVerifier {
     if (program_.outputs.empty()) say("no outputs");
   }
 
- private:
+private:
   const Program &program_;
   Report *report_;
   std::unordered_map<Name, const Function *> known_;
@@ -521,13 +553,17 @@ class ProgramVerifier {
     if (f.definitions.empty()) return say(f.name + " has no definition");
     for (size_t i = 0; i < f.definitions.size(); i++) {
       const Definition &d = f.definitions[i];
-      const std::string where = i == 0 ? f.name.str() : f.name + ".update(" + std::to_string(i - 1) + ")";
-      if (d.args.size() != f.args.size()) say(where + " has " + std::to_string(d.args.size()) + " arguments");
-      if (d.values.size() != f.types.size()) say(where + " has " + std::to_string(d.values.size()) + " values");
+      const std::string where =
+          i == 0 ? f.name.str() : f.name + ".update(" + std::to_string(i - 1) + ")";
+      if (d.args.size() != f.args.size())
+        say(where + " has " + std::to_string(d.args.size()) + " arguments");
+      if (d.values.size() != f.types.size())
+        say(where + " has " + std::to_string(d.values.size()) + " values");
       for (size_t v = 0; v < d.values.size() && v < f.types.size(); v++) {
         if (d.values[v].defined() && d.values[v].type() != f.types[v]) {
-          report_->add(where + " has type " + to_string(f.types[v]) + " but value " + std::to_string(v) + " has " +
-                           to_string(d.values[v].type()), d.values[v]);
+          report_->add(where + " has type " + to_string(f.types[v]) + " but value " +
+                           std::to_string(v) + " has " + to_string(d.values[v].type()),
+                       d.values[v]);
         }
       }
       if (i == 0) pure(f, d, where);
@@ -536,10 +572,12 @@ class ProgramVerifier {
   }
 
   void pure(const Function &f, const Definition &d, const std::string &where) {
-    if (!d.rvars.empty() || d.predicate.defined()) say(where + ": a pure definition has a reduction domain");
+    if (!d.rvars.empty() || d.predicate.defined())
+      say(where + ": a pure definition has a reduction domain");
     for (size_t i = 0; i < d.args.size() && i < f.args.size(); i++) {
       const Variable *v = d.args[i].as<Variable>();
-      if (!v || v->name != f.args[i]) say(where + ": argument " + std::to_string(i) + " is not " + f.args[i]);
+      if (!v || v->name != f.args[i])
+        say(where + ": argument " + std::to_string(i) + " is not " + f.args[i]);
     }
   }
 
@@ -555,7 +593,8 @@ class ProgramVerifier {
     if (d.predicate.defined()) expr(f, d.predicate, scope, where);
   }
 
-  void expr(const Function &f, const Expr &e, const std::unordered_set<Name> &scope, const std::string &where) {
+  void expr(const Function &f, const Expr &e, const std::unordered_set<Name> &scope,
+            const std::string &where) {
     if (!e.defined()) return say(where + ": an expression is undefined");
     check_expr(e, report_, &seen_);
     for (Name n : free_vars(e)) {
@@ -570,7 +609,8 @@ class ProgramVerifier {
 
   void call(const Function &f, const Call *c, const Expr &x) {
     auto it = known_.find(c->name);
-    if (it == known_.end()) return report_->add("call of a Func that " + f.name + " does not come after", x);
+    if (it == known_.end())
+      return report_->add("call of a Func that " + f.name + " does not come after", x);
     const Function &callee = *it->second;
     const size_t index = static_cast<size_t>(c->value_index);
     if (c->args.size() != callee.args.size()) report_->add("wrong number of coordinates", x);
@@ -587,10 +627,10 @@ std::string node_problem(const Expr &e) {
   switch (e.kind()) {
 #define FIELD(T, n) absent |= missing(op->n);
 #define STMT(Name, fields)
-#define EXPR(Name, fields)                                        \
-  case NodeKind::Name: {                                          \
-    const Name *op = e.as<Name>();                                \
-    bool absent = false;                                          \
+#define EXPR(Name, fields)                                          \
+  case NodeKind::Name: {                                            \
+    const Name *op = e.as<Name>();                                  \
+    bool absent = false;                                            \
     fields return absent ? "undefined operand" : problem.check(op); \
   }
 #include "nodes.def"
@@ -603,16 +643,18 @@ std::string node_problem(const Expr &e) {
 
 std::string node_problem(const Stmt &s) {
   if (!s.defined()) return "undefined statement";
-  if (const IfThenElse *i = s.as<IfThenElse>()) {  // the only child that may be undefined is its else_case
-    return missing(i->condition) || missing(i->then_case) ? "undefined operand" : statement_problem(i);
+  if (const IfThenElse *i =
+          s.as<IfThenElse>()) {  // the only child that may be undefined is its else_case
+    return missing(i->condition) || missing(i->then_case) ? "undefined operand"
+                                                          : statement_problem(i);
   }
   switch (s.kind()) {
 #define FIELD(T, n) absent |= missing(op->n);
 #define EXPR(Name, fields)
-#define STMT(Name, fields)                                             \
-  case NodeKind::Name: {                                               \
-    const Name *op = s.as<Name>();                                     \
-    bool absent = false;                                               \
+#define STMT(Name, fields)                                              \
+  case NodeKind::Name: {                                                \
+    const Name *op = s.as<Name>();                                      \
+    bool absent = false;                                                \
     fields return absent ? "undefined operand" : statement_problem(op); \
   }
 #include "nodes.def"

@@ -11,10 +11,10 @@ namespace calotype::ir {
 
 /// What must hold of a Stmt at a point of the pass list.
 struct StmtProperties {
-  bool unique_names = false;   ///< no For or LetStmt name occurs twice on one path
-  bool flat_storage = false;   ///< no Provide, Realize, Halide or Image calls
+  bool unique_names = false;     ///< no For or LetStmt name occurs twice on one path
+  bool flat_storage = false;     ///< no Provide, Realize, Halide or Image calls
   bool no_vector_loops = false;  ///< no Vectorized or Unrolled loops
-  bool closed = false;         ///< no free variables except parameters and `free`
+  bool closed = false;           ///< no free variables except parameters and `free`
   std::vector<Name> free;
 };
 /// What is wrong with this node itself (its children's types, lanes, count), not with what is below it; empty: nothing.

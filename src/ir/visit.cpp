@@ -21,8 +21,7 @@ struct FieldVisitor {
       v->visit_expr(x.extent);
     }
   }
-  template <typename T>
-  void operator()(const T &) const {}
+  template <typename T> void operator()(const T &) const {}
 };
 }  // namespace
 
@@ -59,10 +58,10 @@ void IRVisitor::visit_stmt(const Stmt &s) {
 }
 
 #define FIELD(T, n) f(op->n);
-#define EXPR(Name, fields)                                \
+#define EXPR(Name, fields)                                 \
   void IRVisitor::visit([[maybe_unused]] const Name *op) { \
-    [[maybe_unused]] FieldVisitor f{this};                \
-    fields                                                \
+    [[maybe_unused]] FieldVisitor f{this};                 \
+    fields                                                 \
   }
 #define STMT(Name, fields) EXPR(Name, fields)
 #include "nodes.def"
@@ -117,8 +116,7 @@ std::vector<Expr> IRMutator::mutate(const std::vector<Expr> &es, bool *changed) 
 
 namespace {
 // Mutates the fields of a node in turn; the node is copied only when the first of them changes.
-template <typename Node>
-struct FieldMutator {
+template <typename Node> struct FieldMutator {
   IRMutator *m;
   const Node *op;
   Ref<Node> copy = {};
@@ -127,8 +125,7 @@ struct FieldMutator {
     if (!copy) copy = Ref<Node>(new Node(*op));
     return copy.get();
   }
-  template <typename H, typename Field>
-  void handle(const H &old, Field field) {
+  template <typename H, typename Field> void handle(const H &old, Field field) {
     H r = m->mutate(old);
     if (!r.same_as(old)) writable()->*field = std::move(r);
   }
@@ -149,15 +146,11 @@ struct FieldMutator {
       if (!extent.same_as(old[i].extent)) (writable()->*field)[i].extent = std::move(extent);
     }
   }
-  template <typename T>
-  void operator()(T Node::*) {}
+  template <typename T> void operator()(T Node::*) {}
 };
 
 // The type a rebuilt node has: that of its operands where it follows from them.
-template <typename T>
-Type rebuilt_type(const T &n) {
-  return n.type;
-}
+template <typename T> Type rebuilt_type(const T &n) { return n.type; }
 #define CALO_TYPE_FROM_A(N) \
   Type rebuilt_type(const N &n) { return n.a.type(); }
 CALO_TYPE_FROM_A(Add)
@@ -183,28 +176,30 @@ CALO_TYPE_BOOL(GE)
 Type rebuilt_type(const Cast &n) { return n.type.with_lanes(n.value.type().lanes()); }
 Type rebuilt_type(const Select &n) { return n.true_value.type(); }
 Type rebuilt_type(const Load &n) { return n.type.with_lanes(n.index.type().lanes()); }
-Type rebuilt_type(const Ramp &n) { return n.base.type().with_lanes(n.base.type().lanes() * n.lanes); }
-Type rebuilt_type(const Broadcast &n) { return n.value.type().with_lanes(n.value.type().lanes() * n.lanes); }
+Type rebuilt_type(const Ramp &n) {
+  return n.base.type().with_lanes(n.base.type().lanes() * n.lanes);
+}
+Type rebuilt_type(const Broadcast &n) {
+  return n.value.type().with_lanes(n.value.type().lanes() * n.lanes);
+}
 Type rebuilt_type(const Let &n) { return n.body.type(); }
 }  // namespace
 
 #define FIELD(T, n) f(&Self::n);
-#define EXPR(Name, fields)                            \
-  Expr IRMutator::visit(const Name *op) {             \
-    using Self [[maybe_unused]] = Name;               \
-    FieldMutator<Name> f{this, op};                   \
-    fields                                            \
-    if (!f.copy) return Expr(op);                     \
-    f.copy->type = rebuilt_type(*f.copy);             \
-    return Expr(f.copy.get());                        \
+#define EXPR(Name, fields)                \
+  Expr IRMutator::visit(const Name *op) { \
+    using Self [[maybe_unused]] = Name;   \
+    FieldMutator<Name> f{this, op};       \
+    fields if (!f.copy) return Expr(op);  \
+    f.copy->type = rebuilt_type(*f.copy); \
+    return Expr(f.copy.get());            \
   }
-#define STMT(Name, fields)                            \
-  Stmt IRMutator::visit(const Name *op) {             \
-    using Self [[maybe_unused]] = Name;               \
-    FieldMutator<Name> f{this, op};                   \
-    fields                                            \
-    if (!f.copy) return Stmt(op);                     \
-    return Stmt(f.copy.get());                        \
+#define STMT(Name, fields)                \
+  Stmt IRMutator::visit(const Name *op) { \
+    using Self [[maybe_unused]] = Name;   \
+    FieldMutator<Name> f{this, op};       \
+    fields if (!f.copy) return Stmt(op);  \
+    return Stmt(f.copy.get());            \
   }
 #include "nodes.def"
 #undef FIELD
@@ -224,20 +219,20 @@ Expr IRGraphMutator::mutate(const Expr &e) {
 // --- Lambda forms --------------------------------------------------------------------------------------------------
 namespace {
 class Caller final : public IRGraphVisitor {
- public:
+public:
   const std::function<void(const Expr &)> *on_expr = nullptr;
   const std::function<void(const Stmt &)> *on_stmt = nullptr;
 #define FIELD(T, n)
-#define EXPR(Name, fields)                \
-  void visit(const Name *op) override {   \
-    if (!on_expr) return;                 \
-    (*on_expr)(Expr(op));                 \
-    IRVisitor::visit(op);                 \
+#define EXPR(Name, fields)              \
+  void visit(const Name *op) override { \
+    if (!on_expr) return;               \
+    (*on_expr)(Expr(op));               \
+    IRVisitor::visit(op);               \
   }
-#define STMT(Name, fields)                \
-  void visit(const Name *op) override {   \
-    if (on_stmt) (*on_stmt)(Stmt(op));    \
-    IRVisitor::visit(op);                 \
+#define STMT(Name, fields)              \
+  void visit(const Name *op) override { \
+    if (on_stmt) (*on_stmt)(Stmt(op));  \
+    IRVisitor::visit(op);               \
   }
 #include "nodes.def"
 #undef FIELD
@@ -246,7 +241,7 @@ class Caller final : public IRGraphVisitor {
 };
 
 class BottomUp final : public IRGraphMutator {
- public:
+public:
   explicit BottomUp(const std::function<Expr(const Expr &)> &f) : f_(f) {}
   using IRGraphMutator::mutate;
   Expr mutate(const Expr &e) override {
@@ -261,14 +256,14 @@ class BottomUp final : public IRGraphMutator {
     return r;
   }
 
- private:
+private:
   const std::function<Expr(const Expr &)> &f_;
   std::unordered_map<const IRNode *, Expr> done_;
   std::vector<Expr> keep_;
 };
 
 class TopDown final : public IRMutator {
- public:
+public:
   explicit TopDown(const std::function<Expr(const Expr &)> &f) : f_(f) {}
   using IRMutator::mutate;
   Expr mutate(const Expr &e) override {
@@ -284,14 +279,14 @@ class TopDown final : public IRMutator {
     return r;
   }
 
- private:
+private:
   const std::function<Expr(const Expr &)> &f_;
   std::unordered_map<const IRNode *, Expr> done_;
   std::vector<Expr> keep_;
 };
 
 class StmtReplacer final : public IRMutator {
- public:
+public:
   explicit StmtReplacer(const std::function<Stmt(const Stmt &)> &f) : f_(f) {}
   Expr mutate(const Expr &e) override { return e; }
   Stmt mutate(const Stmt &s) override {
@@ -300,7 +295,7 @@ class StmtReplacer final : public IRMutator {
     return r.defined() ? r : IRMutator::mutate(s);
   }
 
- private:
+private:
   const std::function<Stmt(const Stmt &)> &f_;
 };
 }  // namespace
@@ -320,17 +315,27 @@ void for_each_stmt(const Stmt &s, const std::function<void(const Stmt &)> &f) {
   c.on_stmt = &f;
   c.visit_stmt(s);
 }
-Expr rewrite(const Expr &e, const std::function<Expr(const Expr &)> &f) { return BottomUp(f).mutate(e); }
-Stmt rewrite(const Stmt &s, const std::function<Expr(const Expr &)> &f) { return BottomUp(f).mutate(s); }
-Expr replace(const Expr &e, const std::function<Expr(const Expr &)> &f) { return TopDown(f).mutate(e); }
-Stmt replace(const Stmt &s, const std::function<Expr(const Expr &)> &f) { return TopDown(f).mutate(s); }
-Stmt replace_stmts(const Stmt &s, const std::function<Stmt(const Stmt &)> &f) { return StmtReplacer(f).mutate(s); }
+Expr rewrite(const Expr &e, const std::function<Expr(const Expr &)> &f) {
+  return BottomUp(f).mutate(e);
+}
+Stmt rewrite(const Stmt &s, const std::function<Expr(const Expr &)> &f) {
+  return BottomUp(f).mutate(s);
+}
+Expr replace(const Expr &e, const std::function<Expr(const Expr &)> &f) {
+  return TopDown(f).mutate(e);
+}
+Stmt replace(const Stmt &s, const std::function<Expr(const Expr &)> &f) {
+  return TopDown(f).mutate(s);
+}
+Stmt replace_stmts(const Stmt &s, const std::function<Stmt(const Stmt &)> &f) {
+  return StmtReplacer(f).mutate(s);
+}
 
 // --- Substitution and free variables --------------------------------------------------------------------------------
 namespace {
 // Under a binding of one of the names the cache is not valid; such bodies get a substituter of their own.
 class Substituter final : public IRGraphMutator {
- public:
+public:
   explicit Substituter(const Substitution &map) : map_(map) {}
   using IRGraphMutator::visit;
   Expr visit(const Variable *op) override {
@@ -356,7 +361,7 @@ class Substituter final : public IRGraphMutator {
     return make_for(op->name, min, extent, op->for_type, substitute(without(op->name), op->body));
   }
 
- private:
+private:
   Substitution without(Name n) const {
     Substitution m = map_;
     m.erase(n);
@@ -366,13 +371,14 @@ class Substituter final : public IRGraphMutator {
 };
 
 class FreeVars final : public IRVisitor {
- public:
+public:
   std::vector<Name> found;
   std::unordered_set<Name> found_set;
   Scope<int> bound;
   using IRVisitor::visit;
   void visit(const Variable *op) override {
-    if (!op->param && !bound.contains(op->name) && found_set.insert(op->name).second) found.push_back(op->name);
+    if (!op->param && !bound.contains(op->name) && found_set.insert(op->name).second)
+      found.push_back(op->name);
   }
   void visit(const Let *op) override {
     visit_expr(op->value);
@@ -393,13 +399,13 @@ class FreeVars final : public IRVisitor {
 };
 
 class UsesVar final : public IRGraphVisitor {
- public:
+public:
   explicit UsesVar(const std::unordered_set<Name> &names) : names_(names) {}
   bool found = false;
   using IRVisitor::visit;
   void visit(const Variable *op) override { found |= names_.count(op->name) > 0; }
 
- private:
+private:
   const std::unordered_set<Name> &names_;
 };
 }  // namespace
@@ -453,7 +459,8 @@ bool is_pure(const Expr &e) {
   bool pure = true;
   for_each_expr(e, [&](const Expr &x) {
     const Call *c = x.as<Call>();
-    if (c && (c->call_type == CallType::Extern || c->call_type == CallType::Intrinsic)) pure = false;
+    if (c && (c->call_type == CallType::Extern || c->call_type == CallType::Intrinsic))
+      pure = false;
   });
   return pure;
 }

@@ -14,7 +14,7 @@ namespace calotype::ir {
 
 /// Calls visit(const T *) for each node; the defaults visit all children in field order.
 class CALO_EXPORT IRVisitor {
- public:
+public:
   virtual ~IRVisitor();
   void visit_expr(const Expr &e);  ///< dispatches; undefined is skipped
   void visit_stmt(const Stmt &s);
@@ -25,16 +25,16 @@ class CALO_EXPORT IRVisitor {
 #undef FIELD
 #undef EXPR
 #undef STMT
- protected:
+protected:
   virtual bool enter(const IRNode *) { return true; }  ///< false: skip this node
 };
 
 /// Visits each node once, however often it is shared. For questions whose answer does not depend on the path.
 class CALO_EXPORT IRGraphVisitor : public IRVisitor {
- protected:
+protected:
   bool enter(const IRNode *node) override { return seen_.insert(node).second; }
 
- private:
+private:
   std::unordered_set<const IRNode *> seen_;
 };
 
@@ -42,7 +42,7 @@ class CALO_EXPORT IRGraphVisitor : public IRVisitor {
 /// when none changed. Types of rebuilt nodes follow their operands where nodes.h's makers infer them (a mutator may
 /// change lanes this way).
 class CALO_EXPORT IRMutator {
- public:
+public:
   virtual ~IRMutator();
   virtual Expr mutate(const Expr &e);
   virtual Stmt mutate(const Stmt &s);
@@ -53,18 +53,18 @@ class CALO_EXPORT IRMutator {
 #undef FIELD
 #undef EXPR
 #undef STMT
- protected:
+protected:
   std::vector<Expr> mutate(const std::vector<Expr> &es, bool *changed);
 };
 
 /// A mutator whose result depends on the node alone: shared nodes are rewritten once. Use it for context-free rewrites
 /// (substitution of names not shadowed in between, expansion of intrinsics).
 class CALO_EXPORT IRGraphMutator : public IRMutator {
- public:
+public:
   using IRMutator::mutate;
   Expr mutate(const Expr &e) override;
 
- private:
+private:
   std::unordered_map<const IRNode *, Expr> exprs_;
   std::vector<Expr> keep_exprs_;  // keeps keys alive
 };
@@ -100,9 +100,8 @@ CALO_EXPORT std::vector<Name> free_vars(const Expr &e);
 CALO_EXPORT std::vector<Name> free_vars(const Stmt &s);
 
 /// A stack of values per name, for walking scopes.
-template <typename T>
-class Scope {
- public:
+template <typename T> class Scope {
+public:
   void push(Name n, T value) { map_[n].push_back(std::move(value)); }
   void pop(Name n) {
     auto it = map_.find(n);
@@ -119,19 +118,20 @@ class Scope {
   void set_outer(const Scope *outer) { outer_ = outer; }
   const std::unordered_map<Name, std::vector<T>> &items() const { return map_; }
 
- private:
+private:
   std::unordered_map<Name, std::vector<T>> map_;
   const Scope *outer_ = nullptr;
 };
-template <typename T>
-class ScopedBinding {
- public:
-  ScopedBinding(Scope<T> &scope, Name n, T value) : scope_(&scope), name_(n) { scope.push(n, std::move(value)); }
+template <typename T> class ScopedBinding {
+public:
+  ScopedBinding(Scope<T> &scope, Name n, T value) : scope_(&scope), name_(n) {
+    scope.push(n, std::move(value));
+  }
   ~ScopedBinding() { scope_->pop(name_); }
   ScopedBinding(const ScopedBinding &) = delete;
   ScopedBinding &operator=(const ScopedBinding &) = delete;
 
- private:
+private:
   Scope<T> *scope_;
   Name name_;
 };

@@ -27,7 +27,7 @@ namespace {
 Expr c32(int64_t v) { return make_int(Int(32), v); }
 
 class LoopBuilder {
- public:
+public:
   explicit LoopBuilder(PassContext &cx)
       : cx_(cx), program_(cx.program), state_(*cx.state), regions_(cx.program, *cx.state) {}
 
@@ -50,9 +50,11 @@ class LoopBuilder {
     return build_site(*cx_.tree, site, given);
   }
 
-  static std::string output_buffer(const Function &f) { return f.types.size() > 1 ? f.name + ".0" : f.name.str(); }
+  static std::string output_buffer(const Function &f) {
+    return f.types.size() > 1 ? f.name + ".0" : f.name.str();
+  }
 
- private:
+private:
   // A loop being inside of.
   struct OpenLoop {
     Name name;  // f.s0.xo
@@ -72,7 +74,8 @@ class LoopBuilder {
   };
 
   // Builds everything at one site: lets of regions around storage, producers and the rest.
-  Stmt build_site(const LoopNode &parent, RegionFinder::Site site, const std::unordered_map<Name, Box> &given) {
+  Stmt build_site(const LoopNode &parent, RegionFinder::Site site,
+                  const std::unordered_map<Name, Box> &given) {
     std::vector<Let> lets;
     std::unordered_map<Name, Name> marks;  // Func -> its high-water mark to advance after producing
     std::unordered_map<Name, std::vector<std::unordered_map<Name, Expr>>> constant_max;
@@ -115,7 +118,8 @@ class LoopBuilder {
         for (const schedule::Bound &b : state_.of(name).bounds) bounded |= b.extent.defined();
         if (bounded) cx_.bounded_reads[name] = expand(region.read);
       }
-      for (Name out : program_.outputs) cx_.output_regions[out] = expand(found.funcs.at(out).stored);
+      for (Name out : program_.outputs)
+        cx_.output_regions[out] = expand(found.funcs.at(out).stored);
     }
     Stmt body = build_children(parent, site, found, marks, constant_max);
     for (size_t i = lets.size(); i-- > 0;) body = make_let_stmt(lets[i].name, lets[i].value, body);
@@ -126,8 +130,10 @@ class LoopBuilder {
     for (size_t d = 0; d < r.required.size(); d++) {
       const Interval &i = r.required[d];
       if (i.bounded()) continue;
-      Diagnostic diag("B0101", f.loc, "the region of " + f.name + " that its readers need is unbounded in dimension " +
-                                          std::to_string(d) + " (" + f.args[d] + ")");
+      Diagnostic diag("B0101", f.loc,
+                      "the region of " + f.name +
+                          " that its readers need is unbounded in dimension " + std::to_string(d) +
+                          " (" + f.args[d] + ")");
       if (!i.unbounded_because.empty()) diag.why.push_back({i.unbounded_because, {}});
       diag.help.push_back("clamp the index, or bound() the dimension");
       raise(std::move(diag));
@@ -152,9 +158,10 @@ class LoopBuilder {
   }
 
   // Emits the lets of one stage variable and turns `range` into the symbols.
-  void define_range(const Function &f, int stage, Name v, Interval &range, const Slide *slide, std::vector<Let> &lets,
-                    std::unordered_map<Name, Expr> &maxes) {
-    Name min_name = StageLoops::min_symbol(f.name, stage, v), max_name = StageLoops::max_symbol(f.name, stage, v);
+  void define_range(const Function &f, int stage, Name v, Interval &range, const Slide *slide,
+                    std::vector<Let> &lets, std::unordered_map<Name, Expr> &maxes) {
+    Name min_name = StageLoops::min_symbol(f.name, stage, v),
+         max_name = StageLoops::max_symbol(f.name, stage, v);
     meaning_[min_name] = range.min;
     meaning_[max_name] = range.max;
     Expr first = slide ? slide->first(range.min) : range.min;
@@ -201,7 +208,8 @@ class LoopBuilder {
     for (size_t i = store.depth; i < loops_.size(); i++) {
       q.loops.push_back({loops_[i].name, loops_[i].kind, loops_[i].min, loops_[i].extent});
     }
-    q.innermost_storage = state_.of(f.name).storage_order.empty() ? f.args[0] : state_.of(f.name).storage_order[0];
+    q.innermost_storage =
+        state_.of(f.name).storage_order.empty() ? f.args[0] : state_.of(f.name).storage_order[0];
     const schedule::StageState &st = state_.of(f.name).stages[0];
     StageLoops loops(f, 0, st, TailMode::Shift, {});
     for (Name a : f.args) q.rounding_slack.push_back(loops.rounding_slack(a));
@@ -215,13 +223,15 @@ class LoopBuilder {
     return s;
   }
 
-  Stmt build_children(const LoopNode &parent, const RegionFinder::Site &site, const RegionFinder::Result &found,
-                      const std::unordered_map<Name, Name> &marks,
-                      const std::unordered_map<Name, std::vector<std::unordered_map<Name, Expr>>> &constant_max) {
+  Stmt build_children(
+      const LoopNode &parent, const RegionFinder::Site &site, const RegionFinder::Result &found,
+      const std::unordered_map<Name, Name> &marks,
+      const std::unordered_map<Name, std::vector<std::unordered_map<Name, Expr>>> &constant_max) {
     std::vector<Stmt> stmts;
     for (const auto &child : parent.children) {
       const LoopNode &n = *child;
-      bool unread = (n.kind == LoopNode::Kind::Produce || n.kind == LoopNode::Kind::Store) && !found.funcs.count(n.func);
+      bool unread = (n.kind == LoopNode::Kind::Produce || n.kind == LoopNode::Kind::Store) &&
+                    !found.funcs.count(n.func);
       switch (n.kind) {
         case LoopNode::Kind::Store:
           if (unread) {
@@ -254,9 +264,10 @@ class LoopBuilder {
     return make_store(mark, make_max(old, last), c32(0));
   }
 
-  Stmt build_store(const LoopNode &n, const RegionFinder::Site &site, const RegionFinder::Result &found,
-                   const std::unordered_map<Name, Name> &marks,
-                   const std::unordered_map<Name, std::vector<std::unordered_map<Name, Expr>>> &constant_max) {
+  Stmt build_store(
+      const LoopNode &n, const RegionFinder::Site &site, const RegionFinder::Result &found,
+      const std::unordered_map<Name, Name> &marks,
+      const std::unordered_map<Name, std::vector<std::unordered_map<Name, Expr>>> &constant_max) {
     const Function &f = *program_.find(n.func);
     const FuncRegion &r = found.funcs.at(n.func);
     bool computed_here = constant_max.count(n.func) > 0;
@@ -266,7 +277,8 @@ class LoopBuilder {
     for (int d = 0; d < f.dimensions(); d++) {
       Expr extent = simplify(make_sub(make_add(r.stored[d].max, c32(1)), r.stored[d].min));
       if (!r.stored[d].bounded()) check_bounded(f, {{}, r.stored, {}, {}});
-      Name min_name = f.name + ".store." + f.args[d] + ".min", max_name = f.name + ".store." + f.args[d] + ".max";
+      Name min_name = f.name + ".store." + f.args[d] + ".min",
+           max_name = f.name + ".store." + f.args[d] + ".max";
       lets.push_back({min_name, r.stored[d].min});
       meaning_[min_name] = r.stored[d].min;
       meaning_[max_name] = r.stored[d].max;
@@ -302,7 +314,7 @@ class LoopBuilder {
   // Every access to the folded dimension goes to its place in the ring.
   static Stmt fold(const Stmt &s, Name func, int dim, int64_t factor) {
     class Folder final : public IRMutator {
-     public:
+    public:
       Folder(Name f, int d, Expr n) : func_(f), dim_(d), factor_(std::move(n)) {}
       using IRMutator::visit;
       Expr visit(const Call *op) override {
@@ -322,7 +334,7 @@ class LoopBuilder {
         return make_provide(p->name, p->values, args, p->predicate);
       }
 
-     private:
+    private:
       Name func_;
       int dim_;
       Expr factor_;
@@ -330,7 +342,8 @@ class LoopBuilder {
     return Folder(func, dim, c32(factor)).mutate(s);
   }
 
-  Stmt build_produce(const LoopNode &n, const std::vector<std::unordered_map<Name, Expr>> &constant_max) {
+  Stmt build_produce(const LoopNode &n,
+                     const std::vector<std::unordered_map<Name, Expr>> &constant_max) {
     const Function &f = *program_.find(n.func);
     std::vector<Stmt> stmts;
     for (const auto &child : n.children) {
@@ -362,7 +375,8 @@ class LoopBuilder {
 
   static StageRef stage_of(const LoopNode &n) {
     if (n.kind == LoopNode::Kind::Loop || n.kind == LoopNode::Kind::Compute) return n.members[0];
-    for (const auto &c : n.children) {  // a stage without loops whose reader needs storage around it
+    for (const auto &c :
+         n.children) {  // a stage without loops whose reader needs storage around it
       if (c->kind != LoopNode::Kind::Produce) return stage_of(*c);
     }
     CALO_ASSERT(false, "a stage without a definition");
@@ -402,10 +416,14 @@ class LoopBuilder {
   Stmt build_loop(const LoopNode &n) {
     OpenStage &open = *stage_stack_.back();
     Name var = n.loop.var;
-    OpenLoop loop{open.loops->loop_name(var), open.loops->loop_kind(var), open.loops->loop_min(var),
-                  open.loops->loop_extent(var), {}};
+    OpenLoop loop{open.loops->loop_name(var),
+                  open.loops->loop_kind(var),
+                  open.loops->loop_min(var),
+                  open.loops->loop_extent(var),
+                  {}};
     bool fixed_length = loop.kind == ForType::Vectorized || loop.kind == ForType::Unrolled;
-    if (fixed_length && mode_ == TailMode::Guard && !as_const_int(loop.extent)) loop.kind = ForType::Serial;
+    if (fixed_length && mode_ == TailMode::Guard && !as_const_int(loop.extent))
+      loop.kind = ForType::Serial;
     loops_.push_back(loop);
     open.fixed.insert(var);
     Stmt body = build_site(n, owner_site(), {});
@@ -441,7 +459,8 @@ class LoopBuilder {
     for (const Expr &e : d.args) args.push_back(substitute(map, e));
     Stmt body = make_provide(f.name, values, args);
     if (d.predicate.defined()) body = make_if(substitute(map, d.predicate), body);
-    for (const Expr &g : loops.guards()) body = make_if(make_likely(g), body);  // apart: some are scalar in vector code
+    for (const Expr &g : loops.guards())
+      body = make_if(make_likely(g), body);  // apart: some are scalar in vector code
     for (size_t i = lets.size(); i-- > 0;) body = make_let_stmt(lets[i].name, lets[i].value, body);
     return body;
   }
@@ -460,8 +479,9 @@ class LoopBuilder {
   TailMode mode_ = TailMode::Shift;
   std::vector<OpenLoop> loops_;
   std::vector<OpenStage *> stage_stack_;
-  std::unordered_map<Name, OpenStore> stores_;      // storage around the current point whose Func is computed deeper
-  std::unordered_map<Name, Expr> meaning_;          // region symbols, sliding left out
+  std::unordered_map<Name, OpenStore>
+      stores_;  // storage around the current point whose Func is computed deeper
+  std::unordered_map<Name, Expr> meaning_;  // region symbols, sliding left out
 };
 
 }  // namespace
@@ -470,7 +490,8 @@ void find_in_place(PassContext &cx) {
   for (Name out : cx.program.outputs) {
     const Function &f = *cx.program.find(out);
     if (f.has_updates() || f.types.size() != 1) continue;
-    std::unordered_map<std::string, bool> same_place;  // image -> every read is at the place written
+    std::unordered_map<std::string, bool>
+        same_place;  // image -> every read is at the place written
     for (const Function &g : cx.program.funcs) {
       for (const Definition &d : g.definitions) {
         auto look = [&](const Expr &e, bool in_value) {
@@ -478,7 +499,8 @@ void find_in_place(PassContext &cx) {
           for_each_expr(e, [&](const Expr &x) {
             const Call *c = x.as<Call>();
             if (!c || c->call_type != CallType::Image) return;
-            bool same = in_value && g.name == out && c->args.size() == f.args.size() && c->type == f.types[0];
+            bool same = in_value && g.name == out && c->args.size() == f.args.size() &&
+                        c->type == f.types[0];
             for (size_t i = 0; same && i < c->args.size(); i++) {
               const Variable *v = c->args[i].as<Variable>();
               same = v && !v->param && v->name == f.args[i];

@@ -26,7 +26,7 @@ Expr i64(const Expr &e) { return make_cast(Int(64), e); }
 Expr null_string() { return make_zero(Handle()); }
 
 class Checker {
- public:
+public:
   explicit Checker(PassContext &cx) : cx_(cx), pipeline_(make_string(cx.program.name)) {
     for (const LoweredArgument &a : cx.args) add(a);
     for (const ParameterRef &p : cx.embedded) {
@@ -53,7 +53,7 @@ class Checker {
     return make_block(first_checks(), body);
   }
 
- private:
+private:
   void add(const LoweredArgument &a) {
     if (a.kind == LoweredArgument::Kind::InputScalar) {
       scalars_.push_back(a);
@@ -82,7 +82,8 @@ class Checker {
       Expr not_null = make_ne(make_reinterpret(UInt(64), handle(b)), make_uint(UInt(64), 0));
       s.push_back(check(not_null, "calo_error_buffer_null", {name_of(b)}));
       Expr rank = make_intrinsic(Int(32), Intrinsic::buffer_dimensions, {handle(b)});
-      s.push_back(check(make_eq(rank, c32(b.dimensions)), "calo_error_bad_rank", {name_of(b), c32(b.dimensions), rank}));
+      s.push_back(check(make_eq(rank, c32(b.dimensions)), "calo_error_bad_rank",
+                        {name_of(b), c32(b.dimensions), rank}));
     }
     return make_block(s);
   }
@@ -91,7 +92,9 @@ class Checker {
   static Expr constraint(const LoweredArgument &b, Intrinsic op, int d) {
     if (!b.param || static_cast<size_t>(d) >= b.param->dims.size()) return {};
     const DimConstraint &c = b.param->dims[d];
-    return op == Intrinsic::buffer_min ? c.min : op == Intrinsic::buffer_extent ? c.extent : c.stride;
+    return op == Intrinsic::buffer_min      ? c.min
+           : op == Intrinsic::buffer_extent ? c.extent
+                                            : c.stride;
   }
 
   static Stmt shape_lets(const LoweredArgument &b, int d, Stmt body) {
@@ -100,7 +103,8 @@ class Checker {
                                                          {"min", Intrinsic::buffer_min}};
     for (auto &[what, op] : fields) {
       Expr fixed = constraint(b, op, d);
-      bool constant = fixed.defined() && as_const_int(fixed) && what != std::string("min") && what != std::string("extent");
+      bool constant = fixed.defined() && as_const_int(fixed) && what != std::string("min") &&
+                      what != std::string("extent");
       Expr value = constant ? fixed : raw_field(b, op, d);
       body = make_let_stmt(b.name + "." + what + "." + std::to_string(d), value, body);
     }
@@ -115,7 +119,8 @@ class Checker {
     for (auto &[func, box] : cx_.output_regions) {
       const Function &f = *cx_.program.find(func);
       for (size_t i = 0; i < f.types.size(); i++) {
-        if (b.name == (f.types.size() > 1 ? f.name + "." + std::to_string(i) : f.name.str())) return &box;
+        if (b.name == (f.types.size() > 1 ? f.name + "." + std::to_string(i) : f.name.str()))
+          return &box;
       }
     }
     return nullptr;
@@ -126,8 +131,8 @@ class Checker {
     for (const LoweredArgument &b : buffers_) {
       std::vector<Stmt> s;
       Expr packed = c32(b.type.code() | b.type.bits() << 8 | 1 << 16);
-      s.push_back(make_evaluate(
-          make_intrinsic(Int(32), Intrinsic::buffer_set_type, {handle(b), packed, c32(b.dimensions)})));
+      s.push_back(make_evaluate(make_intrinsic(Int(32), Intrinsic::buffer_set_type,
+                                               {handle(b), packed, c32(b.dimensions)})));
       const analysis::Box *box = region_of(b);
       Expr stride = c32(1);
       for (int d = 0; d < b.dimensions; d++) {
@@ -136,7 +141,8 @@ class Checker {
           min = (*box)[d].min;
           extent = simplify(make_sub(make_add((*box)[d].max, c32(1)), min));
         }
-        Expr fixed_min = constraint(b, Intrinsic::buffer_min, d), fixed_extent = constraint(b, Intrinsic::buffer_extent, d);
+        Expr fixed_min = constraint(b, Intrinsic::buffer_min, d),
+             fixed_extent = constraint(b, Intrinsic::buffer_extent, d);
         if (fixed_min.defined()) min = fixed_min;
         if (fixed_extent.defined()) extent = fixed_extent;
         Expr fixed_stride = constraint(b, Intrinsic::buffer_stride, d);
@@ -145,7 +151,8 @@ class Checker {
                                                  {handle(b), c32(d), min, extent, dim_stride})));
         stride = make_mul(dim_stride, make_max(extent, c32(0)));
       }
-      all.push_back(make_if(make_intrinsic(Bool(), Intrinsic::buffer_is_bounds_query, {handle(b)}), make_block(s)));
+      all.push_back(make_if(make_intrinsic(Bool(), Intrinsic::buffer_is_bounds_query, {handle(b)}),
+                            make_block(s)));
     }
     return make_block(all);
   }
@@ -191,9 +198,11 @@ class Checker {
         if (!fixed.defined()) continue;
         Expr given = raw_field(b, op, d);
         Expr ok = make_eq(given, fixed);
-        if (op == Intrinsic::buffer_stride) ok = make_or(ok, make_le(raw_field(b, Intrinsic::buffer_extent, d), c32(1)));
-        s.push_back(check(ok, "calo_error_constraint",
-                          {name_of(b), make_string(what), c32(d), i64(fixed), i64(given), null_string()}));
+        if (op == Intrinsic::buffer_stride)
+          ok = make_or(ok, make_le(raw_field(b, Intrinsic::buffer_extent, d), c32(1)));
+        s.push_back(
+            check(ok, "calo_error_constraint",
+                  {name_of(b), make_string(what), c32(d), i64(fixed), i64(given), null_string()}));
       }
     }
     schedule_constraints(b, s);
@@ -204,16 +213,19 @@ class Checker {
     if (b.kind != LoweredArgument::Kind::OutputBuffer) return;
     for (Name out : cx_.program.outputs) {
       const Function &f = *cx_.program.find(out);
-      if (b.name != f.name.str() && b.name.compare(0, f.name.str().size() + 1, f.name + ".") != 0) continue;
+      if (b.name != f.name.str() && b.name.compare(0, f.name.str().size() + 1, f.name + ".") != 0)
+        continue;
       for (const schedule::Bound &bound : cx_.state->of(out).bounds) {
         for (size_t d = 0; d < f.args.size(); d++) {
           if (f.args[d] != bound.var) continue;
           auto equal = [&](const char *what, const Expr &given, const Expr &fixed) {
-            s.push_back(check(make_eq(given, fixed), "calo_error_constraint",
-                              {name_of(b), make_string(what), c32(static_cast<int64_t>(d)), i64(fixed), i64(given),
-                               make_string("the schedule's bound of " + bound.var.str())}));
+            s.push_back(
+                check(make_eq(given, fixed), "calo_error_constraint",
+                      {name_of(b), make_string(what), c32(static_cast<int64_t>(d)), i64(fixed),
+                       i64(given), make_string("the schedule's bound of " + bound.var.str())}));
           };
-          Expr min = field(b, "min", static_cast<int>(d)), extent = field(b, "extent", static_cast<int>(d));
+          Expr min = field(b, "min", static_cast<int>(d)),
+               extent = field(b, "extent", static_cast<int>(d));
           if (bound.min.defined()) equal("min", min, bound.min);
           if (bound.extent.defined()) equal("extent", extent, bound.extent);
           if (bound.modulus.defined()) {
@@ -229,18 +241,23 @@ class Checker {
     if (b.dimensions == 0) return;
     Expr span = make_int(Int(64), 1);
     for (int d = 0; d < b.dimensions; d++) {
-      Expr stride = i64(raw_field(b, Intrinsic::buffer_stride, d)), extent = i64(raw_field(b, Intrinsic::buffer_extent, d));
-      Expr length = make_mul(make_max(stride, make_sub(make_int(Int(64), 0), stride)),
-                             make_max(make_sub(extent, make_int(Int(64), 1)), make_int(Int(64), 0)));
+      Expr stride = i64(raw_field(b, Intrinsic::buffer_stride, d)),
+           extent = i64(raw_field(b, Intrinsic::buffer_extent, d));
+      Expr length =
+          make_mul(make_max(stride, make_sub(make_int(Int(64), 0), stride)),
+                   make_max(make_sub(extent, make_int(Int(64), 1)), make_int(Int(64), 0)));
       Expr limit = make_int(Int(64), 0x7fffffff);
-      s.push_back(check(make_le(length, limit), "calo_error_buffer_elements", {name_of(b), length, limit}));
+      s.push_back(
+          check(make_le(length, limit), "calo_error_buffer_elements", {name_of(b), length, limit}));
       span = make_add(span, length);
     }
     Expr limit = make_int(Int(64), 0x7fffffff);
-    s.push_back(check(make_le(span, limit), "calo_error_buffer_elements", {name_of(b), span, limit}));
+    s.push_back(
+        check(make_le(span, limit), "calo_error_buffer_elements", {name_of(b), span, limit}));
     for (int d = 0; d < b.dimensions; d++) {  // min + extent must be a coordinate too
       Expr end = make_add(i64(field(b, "min", d)), i64(field(b, "extent", d)));
-      s.push_back(check(make_le(end, limit), "calo_error_buffer_elements", {name_of(b), end, limit}));
+      s.push_back(
+          check(make_le(end, limit), "calo_error_buffer_elements", {name_of(b), end, limit}));
     }
   }
 
@@ -250,7 +267,8 @@ class Checker {
       if (b.kind != LoweredArgument::Kind::OutputBuffer) continue;
       Expr this_empty = make_bool(false);
       for (int d = 0; d < b.dimensions; d++) {
-        this_empty = make_or(this_empty, make_le(raw_field(b, Intrinsic::buffer_extent, d), c32(0)));
+        this_empty =
+            make_or(this_empty, make_le(raw_field(b, Intrinsic::buffer_extent, d), c32(0)));
       }
       empty = make_and(empty, this_empty);
     }
@@ -273,7 +291,8 @@ class Checker {
         if (d.predicate.defined()) look(d.predicate);
         if (!reads) continue;
         if (where->empty()) *where = to_string(d.loc.defined() ? d.loc : f.loc);
-        if (names->find(f.name) == std::string::npos) *names += (names->empty() ? "" : ", ") + f.name.str();
+        if (names->find(f.name) == std::string::npos)
+          *names += (names->empty() ? "" : ", ") + f.name.str();
       }
     }
   }
@@ -287,10 +306,12 @@ class Checker {
     for (int d = 0; d < b.dimensions; d++) {
       const analysis::Interval &r = (*box)[d];
       if (!r.bounded()) {
-        Diagnostic diag("B0101", {}, names + " reads " + b.name + " in dimension " + std::to_string(d) +
-                                         " without a bound" + (where.empty() ? "" : " (" + where + ")"));
+        Diagnostic diag("B0101", {},
+                        names + " reads " + b.name + " in dimension " + std::to_string(d) +
+                            " without a bound" + (where.empty() ? "" : " (" + where + ")"));
         if (!r.unbounded_because.empty()) diag.why.push_back({r.unbounded_because, {}});
-        diag.help.push_back("clamp the index: BoundaryConditions::repeat_edge(" + b.name + "), or clamp(index, low, high)");
+        diag.help.push_back("clamp the index: BoundaryConditions::repeat_edge(" + b.name +
+                            "), or clamp(index, low, high)");
         raise(std::move(diag));
       }
       Expr min = field(b, "min", d), max = make_sub(make_add(min, field(b, "extent", d)), c32(1));
@@ -300,22 +321,27 @@ class Checker {
       Expr who = input && !names.empty() ? make_string(names) : null_string();
       Expr line = where.empty() ? null_string() : make_string(where);
       s.push_back(check(ok, "calo_error_out_of_bounds",
-                        {name_of(b), c32(d), i64(r.min), i64(r.max), i64(min), i64(max), who, line, null_string()}));
+                        {name_of(b), c32(d), i64(r.min), i64(r.max), i64(min), i64(max), who, line,
+                         null_string()}));
     }
   }
 
   // [lowest byte, one past the highest byte] of a buffer.
   static std::pair<Expr, Expr> byte_range(const LoweredArgument &b) {
-    Expr host = make_cast(Int(64), make_reinterpret(UInt(64), make_intrinsic(Handle(), Intrinsic::buffer_host, {handle(b)})));
+    Expr host = make_cast(
+        Int(64),
+        make_reinterpret(UInt(64), make_intrinsic(Handle(), Intrinsic::buffer_host, {handle(b)})));
     Expr low = make_int(Int(64), 0), high = low, zero = low;
     for (int d = 0; d < b.dimensions; d++) {
-      Expr reach = make_mul(i64(raw_field(b, Intrinsic::buffer_stride, d)),
-                            make_sub(i64(raw_field(b, Intrinsic::buffer_extent, d)), make_int(Int(64), 1)));
+      Expr reach =
+          make_mul(i64(raw_field(b, Intrinsic::buffer_stride, d)),
+                   make_sub(i64(raw_field(b, Intrinsic::buffer_extent, d)), make_int(Int(64), 1)));
       low = make_add(low, make_min(reach, zero));
       high = make_add(high, make_max(reach, zero));
     }
     Expr bytes = make_int(Int(64), b.type.bytes());
-    return {make_add(host, make_mul(low, bytes)), make_add(host, make_mul(make_add(high, make_int(Int(64), 1)), bytes))};
+    return {make_add(host, make_mul(low, bytes)),
+            make_add(host, make_mul(make_add(high, make_int(Int(64), 1)), bytes))};
   }
 
   // bound() is a promise about what readers need: they must not need more.
@@ -324,15 +350,19 @@ class Checker {
       auto reads = cx_.bounded_reads.find(f.name);
       if (reads == cx_.bounded_reads.end()) continue;
       for (const schedule::Bound &b : cx_.state->of(f.name).bounds) {
-        size_t d = static_cast<size_t>(std::find(f.args.begin(), f.args.end(), b.var) - f.args.begin());
+        size_t d =
+            static_cast<size_t>(std::find(f.args.begin(), f.args.end(), b.var) - f.args.begin());
         if (d >= f.args.size() || !b.extent.defined() || !reads->second[d].bounded()) continue;
         const analysis::Interval &need = reads->second[d];
-        Expr min = b.min.defined() ? b.min : need.min, max = make_sub(make_add(min, b.extent), c32(1));
-        Expr ok = simplify(make_or(make_and(make_le(min, need.min), make_le(need.max, max)), empty));
+        Expr min = b.min.defined() ? b.min : need.min,
+             max = make_sub(make_add(min, b.extent), c32(1));
+        Expr ok =
+            simplify(make_or(make_and(make_le(min, need.min), make_le(need.max, max)), empty));
         if (is_const_one(ok)) continue;
-        s.push_back(check(ok, "calo_error_explicit_bounds",
-                          {make_string(f.name), make_string(b.var.str()), i64(min), i64(max), i64(need.min),
-                           i64(need.max), b.loc.defined() ? make_string(to_string(b.loc)) : null_string()}));
+        s.push_back(check(
+            ok, "calo_error_explicit_bounds",
+            {make_string(f.name), make_string(b.var.str()), i64(min), i64(max), i64(need.min),
+             i64(need.max), b.loc.defined() ? make_string(to_string(b.loc)) : null_string()}));
       }
     }
   }
@@ -345,13 +375,15 @@ class Checker {
 
   bool may_share(const LoweredArgument &out, const LoweredArgument &in) const {
     auto it = cx_.in_place.find(out.name);
-    return it != cx_.in_place.end() && std::find(it->second.begin(), it->second.end(), in.name) != it->second.end();
+    return it != cx_.in_place.end() &&
+           std::find(it->second.begin(), it->second.end(), in.name) != it->second.end();
   }
 
   // The same memory, element by element.
   static Expr same_memory(const LoweredArgument &a, const LoweredArgument &b) {
     auto host = [](const LoweredArgument &x) {
-      return make_reinterpret(UInt(64), make_intrinsic(Handle(), Intrinsic::buffer_host, {handle(x)}));
+      return make_reinterpret(UInt(64),
+                              make_intrinsic(Handle(), Intrinsic::buffer_host, {handle(x)}));
     };
     Expr same = make_eq(host(a), host(b));
     for (int d = 0; d < a.dimensions; d++) {
@@ -399,7 +431,8 @@ class Checker {
     auto limit = [&](const Expr &bound, bool low) {
       if (!bound.defined()) return;
       Expr b = make_cast(a.type, bound);
-      std::string reporter = std::string("calo_error_param_too_") + (low ? "small" : "large") + suffix;
+      std::string reporter =
+          std::string("calo_error_param_too_") + (low ? "small" : "large") + suffix;
       s.push_back(check(low ? make_ge(value, b) : make_le(value, b), reporter.c_str(),
                         {make_string(a.name), make_cast(wide, value), make_cast(wide, b)}));
     };
@@ -409,7 +442,8 @@ class Checker {
 
   Stmt with_hosts(Stmt body) {
     for (const LoweredArgument &b : buffers_) {
-      body = make_let_stmt(b.name, make_intrinsic(Handle(), Intrinsic::buffer_host, {handle(b)}), body);
+      body = make_let_stmt(b.name, make_intrinsic(Handle(), Intrinsic::buffer_host, {handle(b)}),
+                           body);
     }
     return body;
   }

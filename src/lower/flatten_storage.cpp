@@ -16,7 +16,7 @@ namespace {
 Expr c32(int64_t v) { return make_int(Int(32), v); }
 
 class Flattener final : public IRMutator {
- public:
+public:
   explicit Flattener(const PassContext &cx) : cx_(cx) {}
   using IRMutator::visit;
 
@@ -55,10 +55,11 @@ class Flattener final : public IRMutator {
     Stmt body = mutate(op->body);
     layouts_.pop(op->name);
     for (size_t i = op->types.size(); i-- > 0;) {
-      body = make_allocate(element_name(op->name, i, op->types.size()), op->types[i], op->memory_type, extents,
-                           op->condition, body);
+      body = make_allocate(element_name(op->name, i, op->types.size()), op->types[i],
+                           op->memory_type, extents, op->condition, body);
     }
-    for (size_t i = lets.size(); i-- > 0;) body = make_let_stmt(lets[i].first, lets[i].second, body);
+    for (size_t i = lets.size(); i-- > 0;)
+      body = make_let_stmt(lets[i].first, lets[i].second, body);
     return body;
   }
 
@@ -71,18 +72,22 @@ class Flattener final : public IRMutator {
     for (size_t i = 0; i < n; i++) {
       if (as_intrinsic(values[i], Intrinsic::undef)) continue;
       Name name = element_name(op->name, i, n);
-      Expr value = n > 1 ? make_var(op->name + ".value." + std::to_string(i), values[i].type()) : values[i];
-      stores.push_back(make_store(name, value, index(op->name, name, args), op->predicate, param_of(op->name, i)));
+      Expr value =
+          n > 1 ? make_var(op->name + ".value." + std::to_string(i), values[i].type()) : values[i];
+      stores.push_back(make_store(name, value, index(op->name, name, args), op->predicate,
+                                  param_of(op->name, i)));
     }
     Stmt s = make_block(stores);
     if (n > 1) {
-      for (size_t i = n; i-- > 0;) s = make_let_stmt(op->name + ".value." + std::to_string(i), values[i], s);
+      for (size_t i = n; i-- > 0;)
+        s = make_let_stmt(op->name + ".value." + std::to_string(i), values[i], s);
     }
     return s;
   }
 
   Expr visit(const Call *op) override {
-    if (op->call_type != CallType::Halide && op->call_type != CallType::Image) return IRMutator::visit(op);
+    if (op->call_type != CallType::Halide && op->call_type != CallType::Image)
+      return IRMutator::visit(op);
     std::vector<Expr> args;
     for (const Expr &a : op->args) args.push_back(mutate(a));
     if (op->call_type == CallType::Image) {
@@ -90,10 +95,11 @@ class Flattener final : public IRMutator {
     }
     const Function &f = *cx_.program.find(op->name);
     Name name = element_name(op->name, op->value_index, f.types.size());
-    return make_load(op->type, name, index(op->name, name, args), {}, param_of(op->name, op->value_index));
+    return make_load(op->type, name, index(op->name, name, args), {},
+                     param_of(op->name, op->value_index));
   }
 
- private:
+private:
   struct Layout {
     std::vector<Expr> mins, strides;
   };

@@ -29,8 +29,8 @@ Name pure_arg(const ir::Function &f, const ir::Definition &d, size_t dim) {
 
 namespace {
 
-void collect(const LoopNode &n, bool direct, std::unordered_set<Name> &produced, std::unordered_set<Name> &here,
-             std::unordered_set<std::string> &stages) {
+void collect(const LoopNode &n, bool direct, std::unordered_set<Name> &produced,
+             std::unordered_set<Name> &here, std::unordered_set<std::string> &stages) {
   switch (n.kind) {
     case LoopNode::Kind::Produce:
       produced.insert(n.func);
@@ -111,7 +111,8 @@ FuncRegion RegionFinder::region_of(const ir::Function &f, const Box &required) c
   apply_bounds(f, r.required);
   r.stage_ranges.resize(f.stages());
   r.stored = r.required;
-  Box needed = r.required;  // of the values that stage k must leave: what readers and later stages read
+  Box needed =
+      r.required;  // of the values that stage k must leave: what readers and later stages read
   for (int k = f.stages() - 1; k >= 0; k--) {
     const ir::Definition &d = f.definitions[k];
     VarRanges &ranges = r.stage_ranges[k];
@@ -129,7 +130,8 @@ FuncRegion RegionFinder::region_of(const ir::Function &f, const Box &required) c
     }
     ir::Scope<Interval> scope = scope_of(ranges);
     Box written(f.args.size());
-    for (size_t i = 0; i < f.args.size(); i++) written[i] = analysis::bounds_of_expr(d.args[i], scope);
+    for (size_t i = 0; i < f.args.size(); i++)
+      written[i] = analysis::bounds_of_expr(d.args[i], scope);
     analysis::merge(r.stored, written);
     std::unordered_map<Name, Box> reads;
     add_reads(f, k, ranges, reads);
@@ -141,7 +143,8 @@ FuncRegion RegionFinder::region_of(const ir::Function &f, const Box &required) c
   return r;
 }
 
-RegionFinder::Result RegionFinder::at(const Site &site, const std::unordered_map<Name, Box> &given) const {
+RegionFinder::Result RegionFinder::at(const Site &site,
+                                      const std::unordered_map<Name, Box> &given) const {
   std::unordered_set<Name> produced, here;
   std::unordered_set<std::string> stages;
   for (const LoopNode *n : site.below) collect(*n, true, produced, here, stages);
@@ -165,7 +168,8 @@ RegionFinder::Result RegionFinder::at(const Site &site, const std::unordered_map
         StageLoops loops(f, k, state_.of(f.name).stages[k], TailMode::Shift, {});
         // Computed here, the range is this one; computed deeper, it is a part of it that ends anywhere.
         auto rounded = [&](Name v, const Interval &range) {
-          if (!here.count(f.name)) return simplify(ir::make_add(range.max, loops.rounding_slack(v)));
+          if (!here.count(f.name))
+            return simplify(ir::make_add(range.max, loops.rounding_slack(v)));
           ir::Substitution symbols{{StageLoops::min_symbol(f.name, k, v), range.min},
                                    {StageLoops::max_symbol(f.name, k, v), range.max}};
           return simplify(ir::substitute(symbols, loops.range(v, {}).max));

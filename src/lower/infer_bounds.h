@@ -23,33 +23,34 @@ using VarRanges = std::unordered_map<ir::Name, analysis::Interval>;
 
 /// What is known of one Func at a site.
 struct FuncRegion {
-  analysis::Box read;                   ///< by its readers
-  analysis::Box required;               ///< the same after bound() and align_bounds()
-  std::vector<VarRanges> stage_ranges;  ///< what each stage's root variables run over (before rounding tails)
-  analysis::Box stored;                 ///< everything its stages write and its readers read
+  analysis::Box read;      ///< by its readers
+  analysis::Box required;  ///< the same after bound() and align_bounds()
+  std::vector<VarRanges>
+      stage_ranges;      ///< what each stage's root variables run over (before rounding tails)
+  analysis::Box stored;  ///< everything its stages write and its readers read
 };
 
 class RegionFinder {
- public:
+public:
   RegionFinder(const ir::Program &p, const schedule::ScheduleState &s) : program_(p), state_(s) {}
 
   struct Site {
     bool root = false;
-    schedule::StageRef owner;                   ///< not at the root
-    VarRanges owner_ranges;                     ///< of the owner's root variables
+    schedule::StageRef owner;                       ///< not at the root
+    VarRanges owner_ranges;                         ///< of the owner's root variables
     std::vector<const schedule::LoopNode *> below;  ///< the site's children
     /// Called for each Func produced directly at the site, readers first, once its region is known. It may change the
     /// stage ranges in place to the symbols that the stages' loops use; what these Funcs read follows from them.
     std::function<void(const ir::Function &, FuncRegion &)> on_produced_here;
   };
   struct Result {
-    std::unordered_map<ir::Name, FuncRegion> funcs;       ///< Funcs produced below the site
-    std::unordered_map<ir::Name, analysis::Box> inputs;   ///< images read below the site
+    std::unordered_map<ir::Name, FuncRegion> funcs;      ///< Funcs produced below the site
+    std::unordered_map<ir::Name, analysis::Box> inputs;  ///< images read below the site
   };
   /// `given`: regions imposed on Funcs (outputs at the root).
   Result at(const Site &site, const std::unordered_map<ir::Name, analysis::Box> &given = {}) const;
 
- private:
+private:
   void add_reads(const ir::Function &f, int stage, const VarRanges &ranges,
                  std::unordered_map<ir::Name, analysis::Box> &into) const;
   FuncRegion region_of(const ir::Function &f, const analysis::Box &required) const;

@@ -23,7 +23,8 @@ struct LoweredFunction {
   ir::Name name;
   std::vector<LoweredArgument> args;
   ir::Stmt body;
-  std::vector<ir::ParameterRef> embedded;  ///< images used directly: arguments the front end always passes itself
+  std::vector<ir::ParameterRef>
+      embedded;  ///< images used directly: arguments the front end always passes itself
 };
 
 }  // namespace calotype::lower

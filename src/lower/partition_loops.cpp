@@ -91,7 +91,7 @@ void split_min_max(const Expr &difference, Name loop, std::vector<Expr> *conditi
 
 // Finds conditions marked likely, and rewrites as if the accepted ones held.
 class Steady final : public IRMutator {
- public:
+public:
   /// A minimum or maximum whose one side wins in the steady state, as it looks where it is not marked.
   struct Decided {
     Expr plain, value;
@@ -131,9 +131,8 @@ class Steady final : public IRMutator {
     return make_let_stmt(op->name, value, body);
   }
 
- private:
-  template <typename T>
-  Expr clamp(const T *op) {
+private:
+  template <typename T> Expr clamp(const T *op) {
     std::vector<Expr> conditions;
     Expr v = likely_value(op, &conditions);
     if (v.defined()) {
@@ -230,12 +229,12 @@ class Steady final : public IRMutator {
   Name loop_;
   Scope<Expr> known_;  // lets that depend on the loop
 
- public:
+public:
   std::vector<Decided> decided;
 };
 
 class Partitioner final : public IRMutator {
- public:
+public:
   using IRMutator::visit;
   Expr mutate(const Expr &e) override { return e; }
   Stmt mutate(const Stmt &s) override { return IRMutator::mutate(s); }
@@ -249,7 +248,8 @@ class Partitioner final : public IRMutator {
     Steady steady(op->name, std::move(first_look.decided));
     Stmt inside = steady.mutate(body);
     if (steady.accepted.empty()) {
-      return inside.same_as(body) ? whole : make_for(op->name, op->min, op->extent, op->for_type, inside);
+      return inside.same_as(body) ? whole
+                                  : make_for(op->name, op->min, op->extent, op->for_type, inside);
     }
     Expr low = op->min, end = make_add(op->min, op->extent), high = make_sub(end, c32(1));
     Expr first = low, last = high;
@@ -259,7 +259,8 @@ class Partitioner final : public IRMutator {
       if (i.has_upper()) last = make_min(last, i.max);
     }
     for (const Expr &c : steady.preconditions) first = make_select(c, first, end);
-    Name first_name = op->name + ".steady", end_name = op->name + ".after", loop_end = op->name + ".end";
+    Name first_name = op->name + ".steady", end_name = op->name + ".after",
+         loop_end = op->name + ".end";
     Expr a = make_var(first_name), b = make_var(end_name), e = make_var(loop_end);
     Stmt s = make_block({make_for(op->name, low, make_sub(a, low), op->for_type, body),
                          make_for(op->name, a, make_sub(b, a), op->for_type, inside),

@@ -41,15 +41,16 @@ const Pass kPasses[] = {
     {"expand_math", "polynomials and compound integer operations", expand_math, true, true},
 };
 
-std::vector<LoweredArgument> arguments(const ir::Program &p, std::vector<ir::ParameterRef> *embedded) {
+std::vector<LoweredArgument> arguments(const ir::Program &p,
+                                       std::vector<ir::ParameterRef> *embedded) {
   using Kind = LoweredArgument::Kind;
   std::vector<LoweredArgument> args;
   for (const ir::ParameterRef &param : p.params) {
     if (param->embedded) {
       embedded->push_back(param);
     } else {
-      args.push_back({param->is_buffer ? Kind::InputBuffer : Kind::InputScalar, param->name, param->type,
-                      param->dimensions, param});
+      args.push_back({param->is_buffer ? Kind::InputBuffer : Kind::InputScalar, param->name,
+                      param->type, param->dimensions, param});
     }
   }
   for (ir::Name out : p.outputs) {
@@ -82,8 +83,13 @@ Stmt run_passes(PassContext &cx) {
   for (const Pass &pass : kPasses) {
     auto start = std::chrono::steady_clock::now();
     Stmt next = pass.run(s, cx);
-    double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    dump.pass(number++, pass.name, next.same_as(s) ? std::string() : dump.wanted() ? ir::to_string(next) : std::string(), ms);
+    double ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    dump.pass(number++, pass.name,
+              next.same_as(s) ? std::string()
+              : dump.wanted() ? ir::to_string(next)
+                              : std::string(),
+              ms);
     s = next;
     if (o.verify) verify_after(pass, s);
   }
@@ -99,9 +105,11 @@ void refuse_unavailable(const ir::Program &p) {
         ir::for_each_expr(e, [&](const Expr &x) {
           const ir::Call *c = x.as<ir::Call>();
           if (!c) return;
-          bool effect = ir::intrinsic_class(c->op) == ir::IntrinsicClass::Effect && c->op != ir::Intrinsic::undef;
+          bool effect = ir::intrinsic_class(c->op) == ir::IntrinsicClass::Effect &&
+                        c->op != ir::Intrinsic::undef;
           if (effect || c->call_type == ir::CallType::Extern) {
-            raise(Diagnostic("L0901", d.loc, c->name + " is not available yet (used by " + f.name + ")"));
+            raise(Diagnostic("L0901", d.loc,
+                             c->name + " is not available yet (used by " + f.name + ")"));
           }
         });
       };
@@ -110,7 +118,8 @@ void refuse_unavailable(const ir::Program &p) {
       look(d.predicate);
       for (Type t : f.types) {
         if (t.is_float() && t.bits() == 16) {
-          raise(Diagnostic("L0901", f.loc, "16-bit floating point is not available yet (type of " + f.name + ")"));
+          raise(Diagnostic("L0901", f.loc,
+                           "16-bit floating point is not available yet (type of " + f.name + ")"));
         }
       }
     }
@@ -122,7 +131,8 @@ void refuse_unavailable(const ir::Program &p) {
 Stmt simplify_program(const Stmt &s, PassContext &) { return analysis::simplify(s); }
 Stmt expand_math(const Stmt &s, PassContext &) { return ir::expand_intrinsics(s); }
 
-LoweredFunction lower(const ir::Program &p, const schedule::ScheduleState &state, const Target &target, PassContext &cx) {
+LoweredFunction lower(const ir::Program &p, const schedule::ScheduleState &state,
+                      const Target &target, PassContext &cx) {
   LoweredFunction result;
   run_on_large_stack([&] {
     refuse_unavailable(p);
@@ -140,7 +150,8 @@ LoweredFunction lower(const ir::Program &p, const schedule::ScheduleState &state
   return result;
 }
 
-LoweredFunction lower(const ir::Program &p, const schedule::ScheduleState &state, const Target &target) {
+LoweredFunction lower(const ir::Program &p, const schedule::ScheduleState &state,
+                      const Target &target) {
   PassContext cx;
   return lower(p, state, target, cx);
 }

@@ -22,7 +22,9 @@ Name mark_name(Name func, Name dim) { return func + "." + dim.str() + ".mark"; }
 Expr Slide::first(const Expr &min) const {
   Expr last = make_load(Int(32), mark, make_int(Int(32), 0));
   Expr next = make_add(last, make_int(Int(32), 1));
-  if (from_mark) return make_select(make_eq(last, make_int(Int(32), kNoMark)), min, make_max(next, make_min(min, next)));
+  if (from_mark)
+    return make_select(make_eq(last, make_int(Int(32), kNoMark)), min,
+                       make_max(next, make_min(min, next)));
   return make_max(min, next);
 }
 
@@ -41,7 +43,8 @@ size_t slidable(const SlideQuestion &q, size_t d, std::string *why) {
     }
     Monotonic m = analysis::monotonic(q.region[d].min, l.name);
     if (m != Monotonic::Constant && m != Monotonic::Increasing) {
-      *why = "the window's beginning in " + q.func->args[d] + " is not proved to advance with " + l.name;
+      *why = "the window's beginning in " + q.func->args[d] + " is not proved to advance with " +
+             l.name;
       break;
     }
     bool others = false;
@@ -61,7 +64,8 @@ Expr last_of(const SlideQuestion::Loop &l) {
 
 // e at the last iteration of all loops inside loop i, and at the first one of its next iteration.
 Expr at_end(const SlideQuestion &q, size_t i, Expr e) {
-  for (size_t j = q.loops.size(); j-- > i + 1;) e = substitute(q.loops[j].name, last_of(q.loops[j]), e);
+  for (size_t j = q.loops.size(); j-- > i + 1;)
+    e = substitute(q.loops[j].name, last_of(q.loops[j]), e);
   return e;
 }
 Expr at_next(const SlideQuestion &q, size_t i, Expr e) {
@@ -87,7 +91,8 @@ Slide plan_slide(const SlideQuestion &q) {
     std::string reason;
     size_t n = slidable(q, d, &reason);
     bool moves = false;
-    for (size_t i = q.loops.size() - n; i < q.loops.size(); i++) moves |= uses(q.region[d], q.loops[i].name);
+    for (size_t i = q.loops.size() - n; i < q.loops.size(); i++)
+      moves |= uses(q.region[d], q.loops[i].name);
     if (n > best && moves) {
       best = n;
       s.dim = static_cast<int>(d);
@@ -139,7 +144,8 @@ Slide plan_slide(const SlideQuestion &q) {
   } else if (!rises || !bounded_step || !gapless) {
     s.fold_report = "not folded: the walk along " + dim + " is not proved to be steady";
   } else if (!analysis::constant_upper_bound(
-                 simplify(make_add(make_sub(window.max, window.min), make_int(Int(32), 1))), scope, &size)) {
+                 simplify(make_add(make_sub(window.max, window.min), make_int(Int(32), 1))), scope,
+                 &size)) {
     s.fold_report = "not folded: the window in " + dim + " has no constant bound";
   } else {
     int64_t need = size + std::max<int64_t>(step_back, 0);

@@ -20,18 +20,19 @@ struct SlideQuestion {
     Expr min, extent;
   };
   const ir::Function *func = nullptr;
-  analysis::Box region;             ///< required by one iteration, in terms of the loops
-  std::vector<Loop> loops;          ///< between storage and computation, outermost first
-  ir::Name innermost_storage;       ///< the dimension that lies densely in memory
-  std::vector<Expr> rounding_slack; ///< per dimension
+  analysis::Box region;              ///< required by one iteration, in terms of the loops
+  std::vector<Loop> loops;           ///< between storage and computation, outermost first
+  ir::Name innermost_storage;        ///< the dimension that lies densely in memory
+  std::vector<Expr> rounding_slack;  ///< per dimension
 };
 
 struct Slide {
-  int dim = -1;            ///< -1: does not slide
-  ir::Name mark;           ///< scalar in memory: the last slice computed
-  size_t first_loop = 0;   ///< index into SlideQuestion::loops
-  bool from_mark = false;  ///< start at the mark even if the window begins later (the walk may step back)
-  int64_t fold_factor = 0; ///< slices of the ring; 0: not folded
+  int dim = -1;           ///< -1: does not slide
+  ir::Name mark;          ///< scalar in memory: the last slice computed
+  size_t first_loop = 0;  ///< index into SlideQuestion::loops
+  bool from_mark =
+      false;  ///< start at the mark even if the window begins later (the walk may step back)
+  int64_t fold_factor = 0;  ///< slices of the ring; 0: not folded
   std::string report, fold_report;
   /// The first slice to compute where the window begins at `min`.
   Expr first(const Expr &min) const;

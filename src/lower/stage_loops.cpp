@@ -20,12 +20,16 @@ Expr sum(const Expr &a, const Expr &b) { return simplify(make_add(a, b)); }
 Expr sub(const Expr &a, const Expr &b) { return simplify(make_sub(a, b)); }
 }  // namespace
 
-Name StageLoops::min_symbol(Name func, int stage, Name var) { return prefix(func, stage) + var.str() + ".min"; }
-Name StageLoops::max_symbol(Name func, int stage, Name var) { return prefix(func, stage) + var.str() + ".max"; }
+Name StageLoops::min_symbol(Name func, int stage, Name var) {
+  return prefix(func, stage) + var.str() + ".min";
+}
+Name StageLoops::max_symbol(Name func, int stage, Name var) {
+  return prefix(func, stage) + var.str() + ".max";
+}
 Name StageLoops::loop_name(Name var) const { return prefix(func_, stage_) + var.str(); }
 
-StageLoops::StageLoops(const ir::Function &f, int stage, const schedule::StageState &state, TailMode mode,
-                       const std::unordered_map<Name, Expr> &max_is)
+StageLoops::StageLoops(const ir::Function &f, int stage, const schedule::StageState &state,
+                       TailMode mode, const std::unordered_map<Name, Expr> &max_is)
     : func_(f.name), stage_(stage) {
   auto add_root = [&](Name v) {
     int id = add(v);
@@ -56,7 +60,8 @@ Expr StageLoops::extent(const Var &v) const { return sum(sub(v.max, v.min), make
 void StageLoops::apply_relations(const schedule::StageState &state, bool pure, TailMode mode) {
   using Kind = schedule::Relation::Kind;
   // Shape first: tails need to know which loops a variable ends up in.
-  std::vector<std::pair<const schedule::Relation *, int>> order;  // relation, id of its old (split, rename) or fused
+  std::vector<std::pair<const schedule::Relation *, int>>
+      order;  // relation, id of its old (split, rename) or fused
   for (const schedule::Relation &r : state.relations) {
     if (r.kind == Kind::Split) {
       int old = current_.at(r.old);
@@ -100,7 +105,8 @@ void StageLoops::apply_relations(const schedule::StageState &state, bool pure, T
       old.tail = choose_tail(*r, old, pure, mode);
       Var &outer = vars_[old.a], &inner = vars_[old.b];
       outer.clipped = old.clipped;
-      inner.clipped = old.clipped || old.tail == Tail::Guard || old.tail == Tail::Dynamic || old.tail == Tail::Shift;
+      inner.clipped = old.clipped || old.tail == Tail::Guard || old.tail == Tail::Dynamic ||
+                      old.tail == Tail::Shift;
       outer.min = inner.min = zero;
       outer.max = simplify(make_div(sub(old.max, old.min), old.factor));
       inner.max = sub(old.factor, one);
@@ -147,7 +153,8 @@ bool StageLoops::evaluable_outside(const Expr &e) const {
   return !uses_any_var(e, loops);
 }
 
-StageLoops::Tail StageLoops::choose_tail(const schedule::Relation &r, const Var &old, bool pure, TailMode mode) {
+StageLoops::Tail StageLoops::choose_tail(const schedule::Relation &r, const Var &old, bool pure,
+                                         TailMode mode) {
   Expr e = extent(old);
   const int64_t *ce = as_const_int(e), *cf = as_const_int(old.factor);
   if (ce && cf && *cf > 0 && *ce % *cf == 0) return Tail::None;
@@ -157,20 +164,23 @@ StageLoops::Tail StageLoops::choose_tail(const schedule::Relation &r, const Var 
   loops_of(old.a, out);
   auto fixed_length = [&](int id) {
     auto k = loop_kind_.find(id);
-    return k != loop_kind_.end() && (k->second == ForType::Vectorized || k->second == ForType::Unrolled);
+    return k != loop_kind_.end() &&
+           (k->second == ForType::Vectorized || k->second == ForType::Unrolled);
   };
   bool in_vector = false;  // the inner part ends in a loop of fixed length
   for (auto &[id, pos] : loop_position_) {
     in_vector |= std::find(in.begin(), in.end(), pos) != in.end() && fixed_length(id);
   }
   if (pure && !r.exact) {
-    bool shift = r.tail == TailStrategy::ShiftInwards || r.tail == TailStrategy::ShiftInwardsAndBlend;
+    bool shift =
+        r.tail == TailStrategy::ShiftInwards || r.tail == TailStrategy::ShiftInwardsAndBlend;
     bool round = r.tail == TailStrategy::RoundUp || r.tail == TailStrategy::RoundUpAndBlend;
     if (round && !old.clipped) return Tail::Round;
     if (shift || round || r.tail == TailStrategy::Auto) {
       if (mode == TailMode::Guard) {
         for (auto &[id, pos] : loop_position_) {
-          if (std::find(in.begin(), in.end(), pos) != in.end() && fixed_length(id)) loop_kind_[id] = ForType::Serial;
+          if (std::find(in.begin(), in.end(), pos) != in.end() && fixed_length(id))
+            loop_kind_[id] = ForType::Serial;
         }
       } else if ((shift || in_vector) && evaluable_outside(e)) {
         return Tail::Shift;
@@ -179,7 +189,8 @@ StageLoops::Tail StageLoops::choose_tail(const schedule::Relation &r, const Var 
   }
   // The inner loops can simply end early if every loop of the outer part is outside of them, and if the inner part is
   // not itself a loop of fixed length.
-  bool outside = *std::max_element(in.begin(), in.end()) < *std::min_element(out.begin(), out.end());
+  bool outside =
+      *std::max_element(in.begin(), in.end()) < *std::min_element(out.begin(), out.end());
   // The outer part's value must be known already: that of a loop fused later is not.
   return outside && !fixed_length(old.b) && !is_fused(old.a) ? Tail::Dynamic : Tail::Guard;
 }
@@ -214,9 +225,12 @@ Expr StageLoops::value_of(int id, bool likely) const {
   const Var &v = vars_[id];
   switch (v.how) {
     case Var::IsLoop: return make_var(loop_name(v.name));
-    case Var::IsSplit: return simplify(make_add(base(v, value_of(v.a, likely), likely), value_of(v.b, likely)));
-    case Var::IsFuseInner: return simplify(make_add(make_mod(value_of(v.a, likely), v.factor), v.min));
-    case Var::IsFuseOuter: return simplify(make_add(make_div(value_of(v.a, likely), v.factor), v.min));
+    case Var::IsSplit:
+      return simplify(make_add(base(v, value_of(v.a, likely), likely), value_of(v.b, likely)));
+    case Var::IsFuseInner:
+      return simplify(make_add(make_mod(value_of(v.a, likely), v.factor), v.min));
+    case Var::IsFuseOuter:
+      return simplify(make_add(make_div(value_of(v.a, likely), v.factor), v.min));
     case Var::IsRenamed: return value_of(v.a, likely);
   }
   return {};
@@ -231,7 +245,9 @@ bool StageLoops::is_full(int id, const std::unordered_set<Name> &fixed) const {
   std::vector<int> positions;
   loops_of(id, positions);
   for (auto &[loop, pos] : loop_position_) {
-    if (std::find(positions.begin(), positions.end(), pos) != positions.end() && fixed.count(vars_[loop].name)) return false;
+    if (std::find(positions.begin(), positions.end(), pos) != positions.end() &&
+        fixed.count(vars_[loop].name))
+      return false;
   }
   return true;
 }
@@ -240,7 +256,8 @@ bool StageLoops::is_full(int id, const std::unordered_set<Name> &fixed) const {
 bool StageLoops::rounds(int id) const {
   const Var &v = vars_[id];
   if (v.how == Var::IsRenamed) return rounds(v.a);
-  if (v.how != Var::IsSplit || (v.tail != Tail::None && v.tail != Tail::Round)) return false;  // clipped
+  if (v.how != Var::IsSplit || (v.tail != Tail::None && v.tail != Tail::Round))
+    return false;  // clipped
   return v.tail == Tail::Round || rounds(v.a) || rounds(v.b);
 }
 
@@ -260,7 +277,8 @@ Interval StageLoops::range_of(int id, const std::unordered_set<Name> &fixed) con
     case Var::IsLoop: return Interval::point(make_var(loop_name(v.name)));
     case Var::IsSplit: {
       Interval o = range_of(v.a, fixed), i = range_of(v.b, fixed);
-      if (is_full(v.b, fixed) && v.tail == Tail::Dynamic) i = {make_int(Int(32), 0), sum(v.factor, make_int(Int(32), -1)), {}};
+      if (is_full(v.b, fixed) && v.tail == Tail::Dynamic)
+        i = {make_int(Int(32), 0), sum(v.factor, make_int(Int(32), -1)), {}};
       if (o.is_point() && i.is_point()) return Interval::point(value_of(id));
       Interval r{simplify(make_add(base(v, o.min), i.min)), make_add(base(v, o.max), i.max), {}};
       if (v.tail == Tail::Guard || v.tail == Tail::Dynamic) r.max = make_min(r.max, v.max);
@@ -272,7 +290,9 @@ Interval StageLoops::range_of(int id, const std::unordered_set<Name> &fixed) con
       Interval f = range_of(v.a, fixed);
       if (f.is_point()) return Interval::point(value_of(id));
       if (v.how == Var::IsFuseInner) return {v.min, v.max, {}};
-      return {simplify(make_add(make_div(f.min, v.factor), v.min)), simplify(make_add(make_div(f.max, v.factor), v.min)), {}};
+      return {simplify(make_add(make_div(f.min, v.factor), v.min)),
+              simplify(make_add(make_div(f.max, v.factor), v.min)),
+              {}};
     }
     case Var::IsRenamed: break;
   }
@@ -287,7 +307,8 @@ std::vector<Expr> StageLoops::guards() const {
   std::vector<Expr> result;
   for (size_t id = 0; id < vars_.size(); id++) {
     const Var &v = vars_[id];
-    if (v.how == Var::IsSplit && v.tail == Tail::Guard) result.push_back(make_le(value_of(static_cast<int>(id)), v.max));
+    if (v.how == Var::IsSplit && v.tail == Tail::Guard)
+      result.push_back(make_le(value_of(static_cast<int>(id)), v.max));
   }
   return result;
 }

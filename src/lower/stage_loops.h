@@ -23,12 +23,12 @@ namespace calotype::lower {
 enum class TailMode { Shift, Guard };
 
 class StageLoops {
- public:
+public:
   /// `max_is`: for root variables of constant extent, the maximum as min + constant; undefined: the symbol.
   StageLoops(const ir::Function &f, int stage, const schedule::StageState &state, TailMode mode,
              const std::unordered_map<ir::Name, Expr> &max_is);
 
-  ir::Name loop_name(ir::Name var) const;             ///< f.s0.xo
+  ir::Name loop_name(ir::Name var) const;  ///< f.s0.xo
   static ir::Name min_symbol(ir::Name func, int stage, ir::Name var);
   static ir::Name max_symbol(ir::Name func, int stage, ir::Name var);
 
@@ -47,7 +47,7 @@ class StageLoops {
   /// Upper bound of how far beyond max a root's rounding tails reach, for regions not known yet. 0: none.
   Expr rounding_slack(ir::Name root) const;
 
- private:
+private:
   enum class Tail { None, Shift, Guard, Dynamic, Round };
   struct Var {
     ir::Name name;
@@ -56,7 +56,8 @@ class StageLoops {
     int a = -1, b = -1;  // split: outer, inner; fuse: fused, the other; rename: new
     Expr factor;
     Tail tail = Tail::None;
-    bool clipped = false;  // must not be rounded up: what lies beyond max belongs to others, or to nobody
+    bool clipped =
+        false;  // must not be rounded up: what lies beyond max belongs to others, or to nobody
   };
 
   int add(ir::Name name);
@@ -77,12 +78,13 @@ class StageLoops {
   ir::Name func_;
   int stage_;
   std::vector<Var> vars_;
-  std::unordered_map<ir::Name, int> current_;     // name -> id of the newest variable of that name
+  std::unordered_map<ir::Name, int> current_;  // name -> id of the newest variable of that name
   std::unordered_map<ir::Name, int> root_ids_;
   std::vector<ir::Name> roots_;
-  std::unordered_map<int, int> loop_position_;    // id -> position, innermost 0
+  std::unordered_map<int, int> loop_position_;  // id -> position, innermost 0
   std::unordered_map<int, ir::ForType> loop_kind_;
-  std::vector<std::pair<ir::Name, int>> outer_values_;  // stand-ins, while ranges are found, for values of these ids
+  std::vector<std::pair<ir::Name, int>>
+      outer_values_;  // stand-ins, while ranges are found, for values of these ids
 };
 
 }  // namespace calotype::lower

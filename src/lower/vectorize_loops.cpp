@@ -25,8 +25,9 @@ Expr widen(const Expr &e, int lanes) {
 }
 
 class VectorSubstituter final : public IRMutator {
- public:
-  VectorSubstituter(Name var, Expr ramp) : var_(var), ramp_(std::move(ramp)), lanes_(ramp_.type().lanes()) {}
+public:
+  VectorSubstituter(Name var, Expr ramp)
+      : var_(var), ramp_(std::move(ramp)), lanes_(ramp_.type().lanes()) {}
   using IRMutator::mutate;
   using IRMutator::visit;
 
@@ -47,11 +48,11 @@ class VectorSubstituter final : public IRMutator {
     return op;
   }
 
-#define CALO_BINARY(N)                                              \
-  Expr visit(const N *op) override {                                \
-    Expr a = mutate(op->a), b = mutate(op->b);                      \
-    if (a.same_as(op->a) && b.same_as(op->b)) return op;            \
-    return make_binary(NodeKind::N, a, b); /* matches lanes */      \
+#define CALO_BINARY(N)                                         \
+  Expr visit(const N *op) override {                           \
+    Expr a = mutate(op->a), b = mutate(op->b);                 \
+    if (a.same_as(op->a) && b.same_as(op->b)) return op;       \
+    return make_binary(NodeKind::N, a, b); /* matches lanes */ \
   }
   CALO_BINARY(Add)
   CALO_BINARY(Sub)
@@ -72,20 +73,24 @@ class VectorSubstituter final : public IRMutator {
 
   Expr visit(const Select *op) override {
     Expr c = mutate(op->condition), t = mutate(op->true_value), f = mutate(op->false_value);
-    if (c.same_as(op->condition) && t.same_as(op->true_value) && f.same_as(op->false_value)) return op;
+    if (c.same_as(op->condition) && t.same_as(op->true_value) && f.same_as(op->false_value))
+      return op;
     return make_select(c, t, f);
   }
   Expr visit(const Reinterpret *op) override {
     Expr v = mutate(op->value);
-    return v.same_as(op->value) ? Expr(op) : make_reinterpret(op->type.with_lanes(v.type().lanes()), v);
+    return v.same_as(op->value) ? Expr(op)
+                                : make_reinterpret(op->type.with_lanes(v.type().lanes()), v);
   }
   Expr visit(const Load *op) override {
     Expr index = storage_index(op->name, mutate(op->index));
     Expr predicate = mutate(op->predicate);
     if (predicate.type().is_vector()) index = widen(index, lanes_);
-    if (index.type().is_vector() && mask_.defined()) predicate = both(widen(predicate, lanes_), mask_);
+    if (index.type().is_vector() && mask_.defined())
+      predicate = both(widen(predicate, lanes_), mask_);
     if (index.same_as(op->index) && predicate.same_as(op->predicate)) return op;
-    return make_load(op->type.element_of(), op->name, index, widen(predicate, index.type().lanes()), op->param);
+    return make_load(op->type.element_of(), op->name, index, widen(predicate, index.type().lanes()),
+                     op->param);
   }
   Expr visit(const Call *op) override {
     std::vector<Expr> args;
@@ -97,7 +102,8 @@ class VectorSubstituter final : public IRMutator {
     }
     if (!changed) return op;
     IntrinsicClass cls = intrinsic_class(op->op);
-    if (op->call_type == CallType::Extern || op->call_type == CallType::PureExtern || cls == IntrinsicClass::Buffer ||
+    if (op->call_type == CallType::Extern || op->call_type == CallType::PureExtern ||
+        cls == IntrinsicClass::Buffer ||
         (cls == IntrinsicClass::Effect && op->op != Intrinsic::undef)) {
       throw CannotVectorize();
     }
@@ -134,7 +140,8 @@ class VectorSubstituter final : public IRMutator {
     if (op->value.type() == Int(32)) value = analysis::simplify(value);
     const Ramp *ramp = value.as<Ramp>();
     const Broadcast *same = value.as<Broadcast>();
-    if ((ramp && is_const(ramp->stride) && ramp->base.type().is_scalar()) || (same && same->value.type().is_scalar())) {
+    if ((ramp && is_const(ramp->stride) && ramp->base.type().is_scalar()) ||
+        (same && same->value.type().is_scalar())) {
       Name base = op->name + ".base";
       Expr b = make_var(base, op->value.type());
       Expr lanes = ramp ? make_ramp(b, ramp->stride, ramp->lanes) : make_broadcast(b, same->lanes);
@@ -165,8 +172,10 @@ class VectorSubstituter final : public IRMutator {
     return make_for(op->name, min, extent, op->for_type, mutate(op->body));
   }
   Stmt visit(const Store *op) override {
-    Expr value = mutate(op->value), index = storage_index(op->name, mutate(op->index)), predicate = mutate(op->predicate);
-    bool vector = value.type().is_vector() || index.type().is_vector() || predicate.type().is_vector() || mask_.defined();
+    Expr value = mutate(op->value), index = storage_index(op->name, mutate(op->index)),
+         predicate = mutate(op->predicate);
+    bool vector = value.type().is_vector() || index.type().is_vector() ||
+                  predicate.type().is_vector() || mask_.defined();
     if (!vector) return make_store(op->name, value, index, predicate, op->param);
     if (index.type().is_scalar()) {
       // All lanes write one place. The last of them would win; with no mask it is known which one that is.
@@ -194,7 +203,8 @@ class VectorSubstituter final : public IRMutator {
     memo_.clear();
     Stmt body = mutate(op->body);
     memo_.clear();
-    return make_allocate(op->name, op->type, op->memory_type, extents, check_scalar(mutate(op->condition)), body);
+    return make_allocate(op->name, op->type, op->memory_type, extents,
+                         check_scalar(mutate(op->condition)), body);
   }
   Stmt visit(const AssertStmt *op) override {
     if (mutate(op->condition).type().is_vector()) throw CannotVectorize();
@@ -205,7 +215,7 @@ class VectorSubstituter final : public IRMutator {
     return make_evaluate(check_scalar(mutate(op->value)));
   }
 
- private:
+private:
   static Expr check_scalar(const Expr &e) {
     if (e.type().is_vector()) throw CannotVectorize();
     return e;
@@ -240,7 +250,7 @@ class VectorSubstituter final : public IRMutator {
   Name var_;
   Expr ramp_;
   int lanes_;
-  Expr mask_;  // of the conditions around; undefined: none
+  Expr mask_;           // of the conditions around; undefined: none
   Scope<Expr> lets_;    // names that became vectors, and what they stand for
   Scope<int> storage_;  // allocations with a copy per lane
   std::unordered_map<const IRNode *, Expr> memo_;
@@ -248,16 +258,19 @@ class VectorSubstituter final : public IRMutator {
 };
 
 class Vectorizer final : public IRMutator {
- public:
+public:
   using IRMutator::visit;
   Expr mutate(const Expr &e) override { return e; }
   Stmt mutate(const Stmt &s) override { return IRMutator::mutate(s); }
   Stmt visit(const For *op) override {
     Stmt body = mutate(op->body);
-    if (op->for_type != ForType::Vectorized) return make_for(op->name, op->min, op->extent, op->for_type, body);
+    if (op->for_type != ForType::Vectorized)
+      return make_for(op->name, op->min, op->extent, op->for_type, body);
     const int64_t *n = as_const_int(op->extent);
     if (!n || *n < 1 || *n > 4096) {
-      raise(Diagnostic("S0112", {}, "loop " + op->name + " cannot be vectorised: its extent is not a constant from 1 to 4096")
+      raise(Diagnostic("S0112", {},
+                       "loop " + op->name +
+                           " cannot be vectorised: its extent is not a constant from 1 to 4096")
                 .fix("vectorize(" + op->name + ", lanes), or bound() the dimension"));
     }
     if (*n == 1) return substitute(op->name, op->min, body);

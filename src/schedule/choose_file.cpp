@@ -221,7 +221,8 @@ std::string choose_schedule_file(const std::string &folder, const Target &target
   return Chooser(folder, target, variant, parameters).run();
 }
 
-std::string why_schedule_file_does_not_fit(const std::string &path, const Target &target, const Parameters &parameters) {
+std::string why_schedule_file_does_not_fit(const std::string &path, const Target &target,
+                                           const Parameters &parameters) {
   const size_t slash = path.rfind('/');
   std::string stem = slash == std::string::npos ? path : path.substr(slash + 1);
   stem = stem.substr(0, stem.rfind(".sched"));
@@ -229,7 +230,8 @@ std::string why_schedule_file_does_not_fit(const std::string &path, const Target
   if (!read_target(stem, &name)) return "its name starts with no known target";
   if (!read_rest(stem.substr(name.target.size()), &name)) return "its name is not understood";
   if (!fits_target(name, target)) return "the target has not all features of " + name.target;
-  for (const Parameters &conditions : {name.conditions, parse_schedule_head(read_schedule_text(path), path).when}) {
+  for (const Parameters &conditions :
+       {name.conditions, parse_schedule_head(read_schedule_text(path), path).when}) {
     const std::string missing = unmet(conditions, parameters);
     if (!missing.empty()) return "it is for " + missing;
   }

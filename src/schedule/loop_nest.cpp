@@ -21,8 +21,9 @@ bool inlined(const ir::Program &p, const ir::Function &f, const ScheduleState &s
 
 // Replaces calls of inlined Funcs; the bodies put in are themselves free of such calls.
 class Inliner final : public ir::IRGraphMutator {
- public:
-  explicit Inliner(const std::unordered_map<Name, const ir::Function *> &bodies) : bodies_(bodies) {}
+public:
+  explicit Inliner(const std::unordered_map<Name, const ir::Function *> &bodies)
+      : bodies_(bodies) {}
   using ir::IRGraphMutator::visit;
   Expr visit(const ir::Call *op) override {
     auto it = op->call_type == ir::CallType::Halide ? bodies_.find(op->name) : bodies_.end();
@@ -33,7 +34,7 @@ class Inliner final : public ir::IRGraphMutator {
     return ir::substitute(map, f.pure().values[op->value_index]);
   }
 
- private:
+private:
   const std::unordered_map<Name, const ir::Function *> &bodies_;
 };
 
@@ -70,10 +71,11 @@ ir::Program inline_funcs(const ir::Program &p, const ScheduleState &state) {
 namespace {
 
 class TreeBuilder {
- public:
+public:
   TreeBuilder(const ir::Program &p, const ScheduleState &s) : program_(p), state_(s) {
     for (const ir::Function &f : p.funcs) {
-      for (int k = 0; k < f.stages(); k++) calls_[f.name].push_back(ir::called_funcs(f.definitions[k]));
+      for (int k = 0; k < f.stages(); k++)
+        calls_[f.name].push_back(ir::called_funcs(f.definitions[k]));
     }
   }
 
@@ -84,7 +86,7 @@ class TreeBuilder {
     return root;
   }
 
- private:
+private:
   using Nodes = std::vector<std::unique_ptr<LoopNode>>;
   struct Site {
     enum Kind { AtRoot, AtLoop, AtCompute } kind = AtRoot;
@@ -92,7 +94,8 @@ class TreeBuilder {
     Name var;  // AtLoop
   };
 
-  bool is_implicit(const ir::Function &f) const {  // a reduction left inline: computed at its readers' innermost point
+  bool is_implicit(const ir::Function &f)
+      const {  // a reduction left inline: computed at its readers' innermost point
     return state_.of(f.name).compute.is_inlined() && !program_.is_output(f.name);
   }
 
@@ -100,8 +103,8 @@ class TreeBuilder {
     switch (site.kind) {
       case Site::AtRoot: return level.is_root();
       case Site::AtLoop:
-        return level.kind == Level::Kind::At && level.func == site.owner.func && level.var == site.var &&
-               (level.stage < 0 || level.stage == site.owner.stage);
+        return level.kind == Level::Kind::At && level.func == site.owner.func &&
+               level.var == site.var && (level.stage < 0 || level.stage == site.owner.stage);
       case Site::AtCompute: return false;
     }
     return false;
@@ -205,7 +208,8 @@ void print(const LoopNode &n, int indent, std::string &out) {
     case LoopNode::Kind::Produce: line("produce " + n.func + ":"); break;
     case LoopNode::Kind::Compute: {
       const StageRef &m = n.members[0];
-      line(n.func + (m.stage > 0 ? ".update(" + std::to_string(m.stage - 1) + ")" : std::string()) + "(...) = ...");
+      line(n.func + (m.stage > 0 ? ".update(" + std::to_string(m.stage - 1) + ")" : std::string()) +
+           "(...) = ...");
       break;
     }
     case LoopNode::Kind::Loop: {

@@ -31,7 +31,8 @@ struct LoopNode {
 
 /// The Program after inlined Funcs are substituted away (ir-level; same as lowering's first step).
 /// Requires a legal state.
-CALO_EXPORT std::unique_ptr<LoopNode> build_loop_tree(const ir::Program &inlined, const ScheduleState &state);
+CALO_EXPORT std::unique_ptr<LoopNode> build_loop_tree(const ir::Program &inlined,
+                                                      const ScheduleState &state);
 CALO_EXPORT std::string to_string(const LoopNode &tree);
 
 /// Substitutes Funcs that are Inlined and have no updates into their readers; drops them from the list.

@@ -40,8 +40,9 @@ Diagnostic no_such_loop(const std::string &what, SrcLoc loc, const std::string &
 Diagnostic no_such_func(const std::string &name, const ir::Program &p, SrcLoc loc) {
   std::vector<std::string> names;
   for (const ir::Function &f : p.funcs) names.push_back(f.name);
-  Diagnostic d("S0101", loc, name.empty() ? "the Func named here is not part of pipeline " + p.name
-                                          : "there is no Func " + name + " in " + p.name);
+  Diagnostic d("S0101", loc,
+               name.empty() ? "the Func named here is not part of pipeline " + p.name
+                            : "there is no Func " + name + " in " + p.name);
   const std::vector<std::string> near = nearest_names(name, names);
   for (const std::string &n : near) d.help.push_back("did you mean " + n + "?");
   if (near.empty()) {

@@ -30,9 +30,9 @@ CALO_EXPORT std::string cpp_name(const std::string &name);
 
 /// The file of `folder` for `target` (design: folder choice), or for `variant` if not empty.
 /// `parameters`: generator parameters for `when` lines. Throws S0004 listing what is there and why it does not fit.
-CALO_EXPORT std::string choose_schedule_file(const std::string &folder, const Target &target,
-                                             const std::string &variant = {},
-                                             const std::vector<std::pair<std::string, std::string>> &parameters = {});
+CALO_EXPORT std::string choose_schedule_file(
+    const std::string &folder, const Target &target, const std::string &variant = {},
+    const std::vector<std::pair<std::string, std::string>> &parameters = {});
 /// Why a file of a folder, variant or not, is not for `target`: "the target has not all features of x86-64-avx512".
 /// Empty if it is.
 CALO_EXPORT std::string why_schedule_file_does_not_fit(

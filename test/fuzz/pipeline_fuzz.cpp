@@ -46,7 +46,8 @@ char current_text[1 << 20];
 char current_path[512];
 
 void on_signal(int number) {
-  const char *why = number == SIGALRM ? "\nfuzz: HANG, case kept in " : "\nfuzz: CRASH, case kept in ";
+  const char *why =
+      number == SIGALRM ? "\nfuzz: HANG, case kept in " : "\nfuzz: CRASH, case kept in ";
   auto put = [](int file, const char *text) {
     ssize_t ignored = write(file, text, strlen(text));
     (void)ignored;
@@ -82,7 +83,7 @@ void now_at(const std::string &name, const FuzzCase &c) {
 
 // ---- what was exercised --------------------------------------------------------------------------------------------
 class Coverage {
- public:
+public:
   void count(const FuzzCase &c) {
     ir::Program p = ir::parse_program(c.program);
     schedule::Schedule s = schedule::parse_schedule(c.schedule, "case.sched");
@@ -105,9 +106,16 @@ class Coverage {
     }
   }
 
- private:
-  static constexpr const char *kTails[] = {"RoundUp", "GuardWithIf", "Predicate", "PredicateLoads", "PredicateStores",
-                                           "ShiftInwards", "ShiftInwardsAndBlend", "RoundUpAndBlend", "Auto"};
+private:
+  static constexpr const char *kTails[] = {"RoundUp",
+                                           "GuardWithIf",
+                                           "Predicate",
+                                           "PredicateLoads",
+                                           "PredicateStores",
+                                           "ShiftInwards",
+                                           "ShiftInwardsAndBlend",
+                                           "RoundUpAndBlend",
+                                           "Auto"};
   std::map<std::string, std::map<std::string, int>> hits_;
 };
 
@@ -131,7 +139,7 @@ FuzzRun random_run(Dice &dice) {
 }
 
 class Fuzzer {
- public:
+public:
   explicit Fuzzer(long seed) : seed_(seed) {}
 
   void run() {
@@ -141,8 +149,11 @@ class Fuzzer {
     long seconds = env("CALO_SECONDS", 0);
     auto start = std::chrono::steady_clock::now();
     for (long i = 0;; i++) {
-      double passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      if (seconds > 0 ? passed > static_cast<double>(seconds) : i >= env("CALO_ITERS", kDefaultPrograms)) break;
+      double passed =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      if (seconds > 0 ? passed > static_cast<double>(seconds)
+                      : i >= env("CALO_ITERS", kDefaultPrograms))
+        break;
       one_program(static_cast<uint64_t>(seed_ + i));
       if (failures_ >= 5 && !env("CALO_KEEP_GOING", 0)) break;
     }
@@ -154,7 +165,7 @@ class Fuzzer {
     CHECK(failures_ == 0);
   }
 
- private:
+private:
   void one_program(uint64_t seed) {
     Dice dice(seed * 7919);
     ProgramShape shape;
@@ -179,7 +190,8 @@ class Fuzzer {
       s.extents = c.runs[0].size.extents;
       s.mistakes = 12;
       s.most_directives = dice.pick(std::vector<int>{1, 2, 3, 5});
-      c.schedule = k == 0 ? plain_schedule(p) : random_schedule(p, seed * 31 + static_cast<uint64_t>(k), s);
+      c.schedule =
+          k == 0 ? plain_schedule(p) : random_schedule(p, seed * 31 + static_cast<uint64_t>(k), s);
       std::string name = std::to_string(seed) + "-" + std::to_string(k);
       now_at(name, c);
       if (env("CALO_SHOW", 0)) std::printf("%s\n", current_text), std::fflush(stdout);
@@ -191,7 +203,8 @@ class Fuzzer {
         std::printf("fuzz: %s takes %.1f s\n", name.c_str(), used);
         std::ofstream("/tmp/fz/slow-" + name + ".ir") << current_text;
       }
-      if (k == 0 && v.kind == FuzzVerdict::Refused) v.kind = FuzzVerdict::Fail, v.signature = "plain refused " + v.signature;
+      if (k == 0 && v.kind == FuzzVerdict::Refused)
+        v.kind = FuzzVerdict::Fail, v.signature = "plain refused " + v.signature;
       count(name, c, v);
       if (k == 0 && v.kind == FuzzVerdict::Fail) break;  // the schedules would repeat it
     }
@@ -260,7 +273,10 @@ TEST_CASE("fuzz: random pipelines under random schedules have the interpreter's 
   if (const char *file = std::getenv("CALO_CASE")) {
     FuzzCase c = parse_case(read(file));
     FuzzVerdict v = judge_apart(c);
-    std::printf("%s: %s\n%s\n", v.kind == FuzzVerdict::Fail ? "fails" : v.kind == FuzzVerdict::Refused ? "refused" : "passes",
+    std::printf("%s: %s\n%s\n",
+                v.kind == FuzzVerdict::Fail      ? "fails"
+                : v.kind == FuzzVerdict::Refused ? "refused"
+                                                 : "passes",
                 v.signature.c_str(), v.text.c_str());
     if (v.kind == FuzzVerdict::Fail && env("CALO_SHRINK", 120) > 0) {
       c = shrink(c, v.signature, static_cast<int>(env("CALO_SHRINK", 120)));

@@ -32,7 +32,8 @@ void run_all(const fs::path &folder, size_t at_least) {
     std::ifstream in(file, std::ios::binary);
     std::ostringstream text;
     text << in.rdbuf();
-    const std::string problem = run_ir_file(text.str(), fs::relative(file, root).replace_extension("").generic_string());
+    const std::string problem =
+        run_ir_file(text.str(), fs::relative(file, root).replace_extension("").generic_string());
     CHECK_MESSAGE(problem.empty(), problem);
   }
 }
@@ -56,8 +57,10 @@ TEST_CASE("ir files: a file that is not as it says fails") {
   CHECK(fails("; test: parse\nf[0] = )  ; error: L0102 x\n", "code L0601 instead of L0102"));
   CHECK(fails("; test: verify closed\nf[x] = 1\n", "not expected: variable x"));
   CHECK(fails("; test: verify\nf[x] = 1\n; violation: variable x\n", "not found: variable x"));
-  CHECK(fails("; test: run\n; memory: f:i32 * 1\nf[0] = 1\n; run: f == [2]\n", "f is [1]\nexpected [2]"));
-  CHECK(fails("; test: run\n; memory: f:i32 * 1\nf[1] = 1\n; run: f == [2]\n", "outside its 1 elements"));
+  CHECK(fails("; test: run\n; memory: f:i32 * 1\nf[0] = 1\n; run: f == [2]\n",
+              "f is [1]\nexpected [2]"));
+  CHECK(fails("; test: run\n; memory: f:i32 * 1\nf[1] = 1\n; run: f == [2]\n",
+              "outside its 1 elements"));
   CHECK(fails("; test: run\nf[0] = 1\n", "has '; run:'"));
   CHECK(fails("; test: fold\nf[0] = 1 + 1\n; expect: f[0] = 3\n", "+ 1: f[0] = 2"));
 }

@@ -26,7 +26,9 @@ Halide::Func find_func(const std::string &name) {
 
 void apply_schedule() {
   using namespace Halide;
-  [[maybe_unused]] const auto get_target = [] { return get_target_from_environment(); };  // as in a generator
+  [[maybe_unused]] const auto get_target = [] {
+    return get_target_from_environment();
+  };  // as in a generator
 #include SCHEDULE_SOURCE
 }
 

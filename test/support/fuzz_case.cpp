@@ -32,7 +32,8 @@ bool may_refuse_runs(const Program &p, const std::string &schedule) {
   for (const char *word : {"RoundUp", "PredicateLoads", "PredicateStores", "bound", "align_"}) {
     if (contains(schedule, word)) return true;
   }
-  for (const Function &f : p.funcs) {  // a reader of an output may need more of it than the caller's buffer has
+  for (const Function &f :
+       p.funcs) {  // a reader of an output may need more of it than the caller's buffer has
     for (const Definition &d : f.definitions) {
       for (Name n : called_funcs(d)) {
         if (n != f.name && p.is_output(n)) return true;
@@ -71,7 +72,8 @@ FuzzVerdict judge(const FuzzCase &c) {
   try {
     Program p = parse_program(c.program);
     std::string text = to_string(p);
-    if (to_string(parse_program(text)) != text) return fail("print", "program does not print back:\n" + text);
+    if (to_string(parse_program(text)) != text)
+      return fail("print", "program does not print back:\n" + text);
     Target t = get_host_target();
     schedule::Schedule s;
     try {
@@ -87,7 +89,8 @@ FuzzVerdict judge(const FuzzCase &c) {
     }
     CompiledCase compiled(p, s, t);
     const CaseResult &r = compiled.compiled();
-    if (r.kind == CaseResult::Failed) return fail("compile " + r.code + first_words(r.text), r.text);
+    if (r.kind == CaseResult::Failed)
+      return fail("compile " + r.code + first_words(r.text), r.text);
     if (r.kind == CaseResult::Refused) {
       if (r.code[0] != 'S' && r.code[0] != 'B') return fail("refused " + r.code, r.text);
       v.kind = FuzzVerdict::Refused;
@@ -137,14 +140,16 @@ FuzzVerdict judge_apart(const FuzzCase &c, int seconds) {
   close(pipe_ends[1]);
   std::string text;
   char buffer[4096];
-  for (ssize_t n; (n = read(pipe_ends[0], buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<size_t>(n));
+  for (ssize_t n; (n = read(pipe_ends[0], buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<size_t>(n));
   close(pipe_ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
   if (WIFSIGNALED(status) || text.empty()) {
     v.kind = FuzzVerdict::Fail;
     v.signature = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "hang" : "crash";
-    v.text = v.signature + (WIFSIGNALED(status) ? ", signal " + std::to_string(WTERMSIG(status)) : std::string());
+    v.text = v.signature +
+             (WIFSIGNALED(status) ? ", signal " + std::to_string(WTERMSIG(status)) : std::string());
     return v;
   }
   std::istringstream in(text);
@@ -165,8 +170,10 @@ std::string to_text(const FuzzCase &c, const std::string &remark) {
   out << c.program << "--- schedule\n" << c.schedule;
   if (!c.schedule.empty() && c.schedule.back() != '\n') out << "\n";
   for (const FuzzRun &r : c.runs) {
-    out << "--- run seed=" << r.seed << " special=" << r.special_floats << " padding=" << r.size.padding;
-    for (size_t d = 0; d < r.size.mins.size(); d++) out << " " << r.size.mins[d] << "+" << r.size.extents[d];
+    out << "--- run seed=" << r.seed << " special=" << r.special_floats
+        << " padding=" << r.size.padding;
+    for (size_t d = 0; d < r.size.mins.size(); d++)
+      out << " " << r.size.mins[d] << "+" << r.size.extents[d];
     out << "\n";
   }
   return out.str();
@@ -209,9 +216,10 @@ FuzzCase parse_case(const std::string &text) {
 namespace {
 
 class Shrinker {
- public:
+public:
   Shrinker(FuzzCase c, std::string signature, int seconds)
-      : best_(std::move(c)), signature_(std::move(signature)),
+      : best_(std::move(c)),
+        signature_(std::move(signature)),
         end_(std::chrono::steady_clock::now() + std::chrono::seconds(seconds)) {}
 
   FuzzCase run() {
@@ -228,7 +236,7 @@ class Shrinker {
     return best_;
   }
 
- private:
+private:
   bool late() const { return std::chrono::steady_clock::now() > end_; }
   bool keep(const FuzzCase &c) {
     if (late()) return false;
@@ -271,7 +279,8 @@ class Shrinker {
       for (size_t i = lines_of(best_.schedule).size(); i-- > 1;) {
         std::vector<std::string> lines = lines_of(best_.schedule);
         if (i + size > lines.size()) continue;
-        lines.erase(lines.begin() + static_cast<long>(i), lines.begin() + static_cast<long>(i + size));
+        lines.erase(lines.begin() + static_cast<long>(i),
+                    lines.begin() + static_cast<long>(i + size));
         FuzzCase c = best_;
         c.schedule = joined(lines);
         changed |= keep(c);
@@ -361,20 +370,20 @@ class Shrinker {
   }
 
   class Replacer final : public IRMutator {
-   public:
+  public:
     Replacer(int position, Expr by) : position_(position), by_(std::move(by)) {}
     Expr mutate(const Expr &e) override {
       if (count_++ == position_) return by_;
       return IRMutator::mutate(e);
     }
 
-   private:
+  private:
     int position_, count_ = 0;
     Expr by_;
   };
   // Sub-expressions in the order that Replacer counts them.
   class Lister final : public IRMutator {
-   public:
+  public:
     std::vector<Expr> found;
     Expr mutate(const Expr &e) override {
       found.push_back(e);

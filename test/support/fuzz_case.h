@@ -16,7 +16,7 @@ struct FuzzRun {
 };
 
 struct FuzzCase {
-  std::string program;   ///< ir::to_string(Program)
+  std::string program;  ///< ir::to_string(Program)
   std::string schedule;
   std::vector<FuzzRun> runs;
 };
@@ -25,7 +25,7 @@ struct FuzzVerdict {
   enum Kind { Pass, Refused, Fail } kind = Pass;
   std::string signature;  ///< of failures: the same failure has the same one
   std::string text;
-  int refused_runs = 0;   ///< runs refused for a reason that the schedule or program gives
+  int refused_runs = 0;  ///< runs refused for a reason that the schedule or program gives
 };
 
 /// Compiles and runs the case. Refusals with a code are fine, unless the schedule is plain; internal errors, values

@@ -36,7 +36,8 @@ Stmt fold_constants(const Stmt &s) {
   });
 }
 const RegisterIrPass fold_pass("fold", fold_constants);
-const RegisterIrPass expand_pass("expand_intrinsics", [](const Stmt &s) { return expand_intrinsics(s); });
+const RegisterIrPass expand_pass("expand_intrinsics",
+                                 [](const Stmt &s) { return expand_intrinsics(s); });
 
 struct Failure {
   std::string text;
@@ -57,7 +58,9 @@ struct File {
   std::string text, path, subject, body;  // body: the text without whole-line comments
   std::vector<std::string> options;
   std::map<std::string, std::vector<Directive>> directives;
-  bool has_option(const std::string &o) const { return std::find(options.begin(), options.end(), o) != options.end(); }
+  bool has_option(const std::string &o) const {
+    return std::find(options.begin(), options.end(), o) != options.end();
+  }
   const std::vector<Directive> &all(const std::string &key) const {
     static const std::vector<Directive> none;
     auto it = directives.find(key);
@@ -67,7 +70,8 @@ struct File {
 
 // "; key: text" anywhere in a line.
 void read_directive(const std::string &line, int number, File *file) {
-  static const char *const keys[] = {"expect", "error", "violation", "var", "memory", "run", "fails"};
+  static const char *const keys[] = {"expect", "error", "violation", "var",
+                                     "memory", "run",   "fails"};
   for (const char *key : keys) {
     const std::string mark = std::string("; ") + key + ":";
     const size_t at = line.find(mark);
@@ -110,23 +114,30 @@ std::string expected_text(const File &f) {
 }
 
 void compare_text(const std::string &expected, const std::string &actual) {
-  if (expected != actual) fail("the text differs from what is expected\n" + line_difference(expected, actual));
+  if (expected != actual)
+    fail("the text differs from what is expected\n" + line_difference(expected, actual));
 }
 
 // --- print, parse, verify ----------------------------------------------------------------------------------------
 
 void test_print(const File &f) {
   std::string printed;
-  if (f.has_option("expr")) printed = to_string(parse_expr(f.text, {}, origin(f))) + "\n";
-  else if (is_program(f)) printed = to_string(parse_program(f.text, origin(f)));
-  else printed = to_string(parse_stmt(f.text, origin(f)));
+  if (f.has_option("expr"))
+    printed = to_string(parse_expr(f.text, {}, origin(f))) + "\n";
+  else if (is_program(f))
+    printed = to_string(parse_program(f.text, origin(f)));
+  else
+    printed = to_string(parse_stmt(f.text, origin(f)));
   compare_text(f.all("expect").empty() ? f.body : expected_text(f), printed);
 }
 
 void parse_any(const File &f) {
-  if (f.has_option("expr")) parse_expr(f.text, {}, origin(f));
-  else if (is_program(f)) parse_program(f.text, origin(f));
-  else parse_stmt(f.text, origin(f));
+  if (f.has_option("expr"))
+    parse_expr(f.text, {}, origin(f));
+  else if (is_program(f))
+    parse_program(f.text, origin(f));
+  else
+    parse_stmt(f.text, origin(f));
 }
 
 void test_parse(const File &f) {
@@ -161,8 +172,9 @@ StmtProperties properties(const File &f) {
 }
 
 void test_verify(const File &f) {
-  const std::vector<std::string> found =
-      is_program(f) ? verify(parse_program(f.text, origin(f))) : verify(parse_stmt(f.text, origin(f)), properties(f));
+  const std::vector<std::string> found = is_program(f)
+                                             ? verify(parse_program(f.text, origin(f)))
+                                             : verify(parse_stmt(f.text, origin(f)), properties(f));
   const std::vector<Directive> &expected = f.all("violation");
   for (size_t i = 0; i < std::max(found.size(), expected.size()); i++) {
     if (i >= found.size()) fail("not found: " + expected[i].text);
@@ -211,13 +223,16 @@ EvalContext context(const File &f) {
   }
   for (const Directive &d : f.all("memory")) {
     const size_t colon = d.text.find(':'), sign = d.text.find_first_of("=*");
-    if (colon == std::string::npos || sign == std::string::npos) fail("expected '; memory: NAME:TYPE = [VALUES]'");
+    if (colon == std::string::npos || sign == std::string::npos)
+      fail("expected '; memory: NAME:TYPE = [VALUES]'");
     const std::string name = trim(d.text.substr(0, colon));
     const Type t = parse_type(trim(d.text.substr(colon + 1, sign - colon - 1)));
     if (t.bits() == 0) fail("no type in: " + d.text);
     cx.memory_types[name] = t;
-    if (d.text[sign] == '=') cx.memory[name] = elements(d.text.substr(sign + 1), t);
-    else cx.memory[name].assign(std::stoul(d.text.substr(sign + 1)), 0);
+    if (d.text[sign] == '=')
+      cx.memory[name] = elements(d.text.substr(sign + 1), t);
+    else
+      cx.memory[name].assign(std::stoul(d.text.substr(sign + 1)), 0);
   }
   return cx;
 }
@@ -228,12 +243,15 @@ std::string show(const std::vector<uint64_t> &lanes, Type t) {
     double d;
     std::memcpy(&d, &lane, sizeof d);
     if (s.size() > 1) s += ", ";
-    s += t.is_float() ? to_string(make_float(Float(64), d)) : t.is_uint() ? std::to_string(lane) : std::to_string(static_cast<int64_t>(lane));
+    s += t.is_float()  ? to_string(make_float(Float(64), d))
+         : t.is_uint() ? std::to_string(lane)
+                       : std::to_string(static_cast<int64_t>(lane));
   }
   return s + "]";
 }
 
-void compare_lanes(const std::string &what, const std::vector<uint64_t> &expected, const std::vector<uint64_t> &found, Type t) {
+void compare_lanes(const std::string &what, const std::vector<uint64_t> &expected,
+                   const std::vector<uint64_t> &found, Type t) {
   bool same = expected.size() == found.size();
   for (size_t i = 0; same && i < found.size(); i++) {
     double a, b;
@@ -254,7 +272,8 @@ void run_expr(const File &f) {
   if (!v) fail("it has no value");
   for (const Directive &d : f.all("run")) {
     if (d.text.rfind("==", 0) != 0) fail("expected '; run: == VALUE'");
-    compare_lanes("the value", elements(d.text.substr(2), e.type().element_of()), v->lanes, e.type());
+    compare_lanes("the value", elements(d.text.substr(2), e.type().element_of()), v->lanes,
+                  e.type());
   }
 }
 
@@ -263,7 +282,8 @@ void run_stmt(const File &f, const Stmt &s, const std::string &when) {
   EvalContext cx = context(f);
   const std::string error = execute(s, cx);
   if (!f.all("fails").empty()) {
-    if (error.find(f.all("fails")[0].text) == std::string::npos || error.empty()) fail(when + "it stops with: " + error);
+    if (error.find(f.all("fails")[0].text) == std::string::npos || error.empty())
+      fail(when + "it stops with: " + error);
     return;
   }
   if (!error.empty()) fail(when + error);
@@ -278,7 +298,8 @@ void run_stmt(const File &f, const Stmt &s, const std::string &when) {
 }
 
 void test_run(const File &f) {
-  if (f.all("run").empty() && f.all("fails").empty()) fail("a run test has '; run:' or '; fails:' lines");
+  if (f.all("run").empty() && f.all("fails").empty())
+    fail("a run test has '; run:' or '; fails:' lines");
   if (f.has_option("expr")) return run_expr(f);
   run_stmt(f, parse_stmt(f.text, origin(f)), "");
 }
@@ -313,7 +334,9 @@ void test_file(const File &f) {
 
 }  // namespace
 
-RegisterIrPass::RegisterIrPass(const std::string &name, IrPass pass) { passes()[name] = std::move(pass); }
+RegisterIrPass::RegisterIrPass(const std::string &name, IrPass pass) {
+  passes()[name] = std::move(pass);
+}
 
 std::string run_ir_file(const std::string &text, const std::string &path) {
   try {

@@ -11,7 +11,7 @@
 namespace calotype::test {
 
 class IrGenerator {
- public:
+public:
   explicit IrGenerator(uint32_t seed) : random_(seed) {}
   /// An expression of type t whose tree is at most `depth` deep.
   Expr expr(Type t, int depth);
@@ -24,7 +24,7 @@ class IrGenerator {
   bool calls = true, loads = true, odd_names = true, params = true, halves = true, vectors = true;
   std::vector<std::string> variables = {"x", "y", "w"};
 
- private:
+private:
   std::mt19937 random_;
   Expr leaf(Type t);
   Expr vector_form(Type t, int depth);

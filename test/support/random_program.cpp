@@ -28,8 +28,8 @@ int Dice::weighted(const std::vector<int> &weights) {
 
 namespace {
 
-constexpr double kFuncBound = 1e6;   // signed values of Funcs never exceed it
-constexpr double kVarBound = 1e5;    // nor do coordinates exceed this
+constexpr double kFuncBound = 1e6;  // signed values of Funcs never exceed it
+constexpr double kVarBound = 1e5;   // nor do coordinates exceed this
 
 // An expression with a bound of its magnitude; the bound matters for Int(32) and Int(64) only.
 struct Value {
@@ -41,7 +41,7 @@ bool overflows(Type t) { return t.is_int() && t.bits() >= 32; }
 Expr c32(int64_t v) { return make_int(Int(32), v); }
 
 class ProgramMaker {
- public:
+public:
   ProgramMaker(uint64_t seed, const ProgramShape &shape) : dice_(seed), shape_(shape) {}
 
   Program make() {
@@ -58,7 +58,7 @@ class ProgramMaker {
     return std::move(program_);
   }
 
- private:
+private:
   struct Vars {
     std::vector<Expr> coordinates;  ///< what indices are made of; pure ones first
     size_t pure = 0;
@@ -66,14 +66,15 @@ class ProgramMaker {
 
   // ---- types and parameters ----------------------------------------------------------------------
   Type any_type() {
-    const std::vector<Type> types = {UInt(8), Int(8), UInt(16), Int(16), UInt(32), Int(32), Int(64), UInt(64),
-                                     Float(32), Float(64), Bool()};
+    const std::vector<Type> types = {UInt(8), Int(8),   UInt(16),  Int(16),   UInt(32), Int(32),
+                                     Int(64), UInt(64), Float(32), Float(64), Bool()};
     std::vector<int> weights = {20, 8, 18, 10, 8, 18, 5, 2, 20, 5, 3};
     if (!shape_.floats) weights[8] = weights[9] = 0;
     return types[static_cast<size_t>(dice_.weighted(weights))];
   }
   Type integer_type() {
-    return dice_.pick(std::vector<Type>{UInt(8), Int(8), UInt(16), Int(16), UInt(32), Int(32), Int(64)});
+    return dice_.pick(
+        std::vector<Type>{UInt(8), Int(8), UInt(16), Int(16), UInt(32), Int(32), Int(64)});
   }
 
   void add_image(const std::string &name) {
@@ -117,7 +118,8 @@ class ProgramMaker {
   Value constant(Type t) {
     if (t.is_bool()) return {make_bool(dice_.chance(50)), 1};
     if (t.is_float()) {
-      const std::vector<double> values = {0, 1, -1, 0.5, 2, 3, 0.1, -0.25, 1.0 / 3, 7.75, 100, -1e-3};
+      const std::vector<double> values = {0,   1,     -1,      0.5,  2,   3,
+                                          0.1, -0.25, 1.0 / 3, 7.75, 100, -1e-3};
       double v = dice_.pick(values);
       return {make_float(t, v), std::abs(v)};
     }
@@ -154,7 +156,8 @@ class ProgramMaker {
   }
 
   Value leaf(Type t, const Vars &vars) {
-    switch (dice_.weighted({20, calls_left_ > 0 ? 60 : 0, calls_left_ > 0 && !images_.empty() ? 35 : 0, 12, 8})) {
+    switch (dice_.weighted(
+        {20, calls_left_ > 0 ? 60 : 0, calls_left_ > 0 && !images_.empty() ? 35 : 0, 12, 8})) {
       case 1:
         if (!program_.funcs.empty()) return cast(t, func_call(vars));
         break;
@@ -179,7 +182,9 @@ class ProgramMaker {
     for (size_t i = 0; i < program_.funcs.size(); i++) {
       if (!read_.count(static_cast<int>(i))) fresh.push_back(static_cast<int>(i));
     }
-    int i = !fresh.empty() && dice_.chance(60) ? dice_.pick(fresh) : dice_.below(static_cast<int>(program_.funcs.size()));
+    int i = !fresh.empty() && dice_.chance(60)
+                ? dice_.pick(fresh)
+                : dice_.below(static_cast<int>(program_.funcs.size()));
     return call_of(i, vars);
   }
   Value call_of(int i, const Vars &vars) {
@@ -187,13 +192,16 @@ class ProgramMaker {
     read_.insert(i);
     const Function &f = program_.funcs[static_cast<size_t>(i)];
     int element = dice_.below(static_cast<int>(f.types.size()));
-    return {make_func_call(f.types[static_cast<size_t>(element)], f.name, indices(f.dimensions(), vars), element), kFuncBound};
+    return {make_func_call(f.types[static_cast<size_t>(element)], f.name,
+                           indices(f.dimensions(), vars), element),
+            kFuncBound};
   }
   Value image_call(const Vars &vars) {
     calls_left_--;
     const ParameterRef &p = dice_.pick(images_);
     used_.insert(p->name);
-    Value v{make_image_call(p->type, p, indices(p->dimensions, vars)), std::pow(2.0, p->type.bits() - 1)};
+    Value v{make_image_call(p->type, p, indices(p->dimensions, vars)),
+            std::pow(2.0, p->type.bits() - 1)};
     return wrap(v, kFuncBound);
   }
 
@@ -211,10 +219,14 @@ class ProgramMaker {
 
   Expr index(int position, const Vars &vars) {
     const std::vector<Expr> &all = vars.coordinates;
-    if (all.empty()) return dice_.chance(70) || calls_left_ <= 0 ? c32(dice_.between(-3, 5)) : gathered(vars);
-    Expr v = static_cast<size_t>(position) < vars.pure && dice_.chance(80) ? all[static_cast<size_t>(position)] : dice_.pick(all);
+    if (all.empty())
+      return dice_.chance(70) || calls_left_ <= 0 ? c32(dice_.between(-3, 5)) : gathered(vars);
+    Expr v = static_cast<size_t>(position) < vars.pure && dice_.chance(80)
+                 ? all[static_cast<size_t>(position)]
+                 : dice_.pick(all);
     bool wide = widenings_ < 3;
-    switch (dice_.weighted({55, wide ? 6 : 0, 7, 5, 8, 4, wide && all.size() > 1 ? 5 : 0, 3, calls_left_ > 0 ? 5 : 0, 4})) {
+    switch (dice_.weighted({55, wide ? 6 : 0, 7, 5, 8, 4, wide && all.size() > 1 ? 5 : 0, 3,
+                            calls_left_ > 0 ? 5 : 0, 4})) {
       case 1: widenings_++; return shifted(make_mul(v, c32(2)));
       case 2: return shifted(make_div(v, c32(dice_.between(2, 3))), 1);
       case 3: return make_sub(c32(dice_.between(-3, 20)), v);
@@ -256,7 +268,8 @@ class ProgramMaker {
       case 4: return cast(t, value(any_type(), depth - 1, vars));
       case 5: return quotient(t, depth, vars);
       case 6: return leaf(t, vars);
-      default: return t.is_float() ? float_intrinsic(t, depth, vars) : integer_intrinsic(t, depth, vars);
+      default:
+        return t.is_float() ? float_intrinsic(t, depth, vars) : integer_intrinsic(t, depth, vars);
     }
   }
   Value sum(Type t, int depth, const Vars &vars) {
@@ -265,12 +278,14 @@ class ProgramMaker {
     return bounded({e, a.bound + b.bound});
   }
   Value product(Type t, int depth, const Vars &vars) {
-    Value a = value(t, depth - 1, vars), b = dice_.chance(50) ? constant(t) : value(t, depth - 1, vars);
+    Value a = value(t, depth - 1, vars),
+          b = dice_.chance(50) ? constant(t) : value(t, depth - 1, vars);
     if (overflows(t) && a.bound * b.bound > limit_of(t)) a = wrap(a, 2000), b = wrap(b, 2000);
     return bounded({make_mul(a.e, b.e), a.bound * b.bound});
   }
   Value extreme(Type t, int depth, const Vars &vars) {
-    Value a = value(t, depth - 1, vars), b = dice_.chance(40) ? constant(t) : value(t, depth - 1, vars);
+    Value a = value(t, depth - 1, vars),
+          b = dice_.chance(40) ? constant(t) : value(t, depth - 1, vars);
     return {dice_.chance(50) ? make_min(a.e, b.e) : make_max(a.e, b.e), std::max(a.bound, b.bound)};
   }
   Value choice(Type t, int depth, const Vars &vars) {
@@ -279,12 +294,14 @@ class ProgramMaker {
     return {make_select(c, a.e, b.e), std::max(a.bound, b.bound)};
   }
   Value quotient(Type t, int depth, const Vars &vars) {
-    Value a = value(t, depth - 1, vars), b = dice_.chance(75) ? nonzero(t) : value(t, depth - 1, vars);
+    Value a = value(t, depth - 1, vars),
+          b = dice_.chance(75) ? nonzero(t) : value(t, depth - 1, vars);
     bool div = t.is_float() ? dice_.chance(85) : dice_.chance(50);
     return {div ? make_div(a.e, b.e) : make_mod(a.e, b.e), std::max(a.bound, b.bound)};
   }
   Expr condition(int depth, const Vars &vars) {
-    switch (dice_.weighted({45, depth > 0 ? 15 : 0, depth > 0 ? 6 : 0, vars.coordinates.empty() ? 0 : 34})) {
+    switch (dice_.weighted(
+        {45, depth > 0 ? 15 : 0, depth > 0 ? 6 : 0, vars.coordinates.empty() ? 0 : 34})) {
       case 1: {
         Expr a = condition(depth - 1, vars), b = condition(depth - 1, vars);
         return dice_.chance(50) ? make_and(a, b) : make_or(a, b);
@@ -292,15 +309,19 @@ class ProgramMaker {
       case 2: return make_not(condition(depth - 1, vars));
       case 3: {
         Expr v = dice_.pick(vars.coordinates);
-        if (dice_.chance(35)) return make_eq(make_mod(v, c32(dice_.between(2, 5))), c32(dice_.below(3)));
-        Expr k = vars.coordinates.size() > 1 && dice_.chance(25) ? dice_.pick(vars.coordinates) : c32(dice_.between(-4, 30));
+        if (dice_.chance(35))
+          return make_eq(make_mod(v, c32(dice_.between(2, 5))), c32(dice_.below(3)));
+        Expr k = vars.coordinates.size() > 1 && dice_.chance(25) ? dice_.pick(vars.coordinates)
+                                                                 : c32(dice_.between(-4, 30));
         return dice_.chance(50) ? make_lt(v, k) : make_ge(v, k);
       }
       default: {
         Type t = any_type();
         while (t.is_bool()) t = any_type();
-        Expr a = value(t, depth - 1, vars).e, b = dice_.chance(50) ? constant(t).e : value(t, depth - 1, vars).e;
-        const std::vector<NodeKind> ops = {NodeKind::EQ, NodeKind::NE, NodeKind::LT, NodeKind::LE, NodeKind::GT, NodeKind::GE};
+        Expr a = value(t, depth - 1, vars).e,
+             b = dice_.chance(50) ? constant(t).e : value(t, depth - 1, vars).e;
+        const std::vector<NodeKind> ops = {NodeKind::EQ, NodeKind::NE, NodeKind::LT,
+                                           NodeKind::LE, NodeKind::GT, NodeKind::GE};
         return make_binary(dice_.pick(ops), a, b);
       }
     }
@@ -308,50 +329,72 @@ class ProgramMaker {
   Value float_intrinsic(Type t, int depth, const Vars &vars) {
     using I = Intrinsic;
     Expr a = value(t, depth - 1, vars).e;
-    std::vector<I> simple = {I::sqrt, I::floor, I::ceil, I::trunc, I::round, I::abs, I::floor, I::abs};
-    if (shape_.functions && t.bits() == 32 && dice_.chance(25)) simple = {I::exp, I::log, I::sin, I::cos, I::tanh, I::fast_exp};
+    std::vector<I> simple = {I::sqrt,  I::floor, I::ceil,  I::trunc,
+                             I::round, I::abs,   I::floor, I::abs};
+    if (shape_.functions && t.bits() == 32 && dice_.chance(25))
+      simple = {I::exp, I::log, I::sin, I::cos, I::tanh, I::fast_exp};
     if (dice_.chance(8)) return {make_intrinsic(t, I::strict_float, {a}), 0};
     return {make_intrinsic(t, dice_.pick(simple), {a}), 0};
   }
   Value integer_intrinsic(Type t, int depth, const Vars &vars) {
     using I = Intrinsic;
     Value a = value(t, depth - 1, vars);
-    auto next_power = [](double x, double y) { return std::pow(2.0, std::ceil(std::log2(std::max(x, y) + 1))); };
+    auto next_power = [](double x, double y) {
+      return std::pow(2.0, std::ceil(std::log2(std::max(x, y) + 1)));
+    };
     switch (dice_.below(9)) {
       case 0:
       case 1: {
         Value b = value(t, depth - 1, vars);
-        return bounded({make_intrinsic(t, dice_.pick(std::vector<I>{I::bitwise_and, I::bitwise_or, I::bitwise_xor}), {a.e, b.e}),
-                        next_power(a.bound, b.bound)});
+        return bounded(
+            {make_intrinsic(
+                 t, dice_.pick(std::vector<I>{I::bitwise_and, I::bitwise_or, I::bitwise_xor}),
+                 {a.e, b.e}),
+             next_power(a.bound, b.bound)});
       }
       case 2: return bounded({make_intrinsic(t, I::bitwise_not, {a.e}), a.bound + 1});
-      case 3: return {make_intrinsic(t, I::shift_right, {a.e, make_const(t, dice_.below(t.bits()))}), a.bound};
+      case 3:
+        return {make_intrinsic(t, I::shift_right, {a.e, make_const(t, dice_.below(t.bits()))}),
+                a.bound};
       case 4:
         if (overflows(t)) return a;
         return {make_intrinsic(t, I::shift_left, {a.e, make_const(t, dice_.below(t.bits()))}), 0};
       case 5: {
         Value b = value(t, depth - 1, vars);
-        return wrap({make_intrinsic(t, dice_.chance(50) ? I::saturating_add : I::saturating_sub, {a.e, b.e}), a.bound + b.bound},
+        return wrap({make_intrinsic(t, dice_.chance(50) ? I::saturating_add : I::saturating_sub,
+                                    {a.e, b.e}),
+                     a.bound + b.bound},
                     limit_of(t));
       }
       case 6: {
         if (t.bits() > 32) return a;
         Value b = value(t, depth - 1, vars);
-        return {make_intrinsic(t, dice_.pick(std::vector<I>{I::halving_add, I::rounding_halving_add}), {a.e, b.e}),
-                std::max(a.bound, b.bound) + 1};
+        return {
+            make_intrinsic(t, dice_.pick(std::vector<I>{I::halving_add, I::rounding_halving_add}),
+                           {a.e, b.e}),
+            std::max(a.bound, b.bound) + 1};
       }
       case 7: {
-        if (!t.is_uint()) return {make_intrinsic(t, dice_.chance(50) ? I::popcount : I::count_leading_zeros, {a.e}), 64};
+        if (!t.is_uint())
+          return {make_intrinsic(t, dice_.chance(50) ? I::popcount : I::count_leading_zeros, {a.e}),
+                  64};
         Type from = dice_.chance(50) ? t : Int(t.bits());
         Expr b = value(from, depth - 1, vars).e, c = value(from, depth - 1, vars).e;
-        return {from.is_int() && dice_.chance(50) ? make_intrinsic(t, I::abs, {b}) : make_intrinsic(t, I::absd, {b, c}), 0};
+        return {from.is_int() && dice_.chance(50) ? make_intrinsic(t, I::abs, {b})
+                                                  : make_intrinsic(t, I::absd, {b, c}),
+                0};
       }
       default: {
-        if (t.bits() == 8) return {make_intrinsic(t, I::saturating_cast, {value(integer_type(), depth - 1, vars).e}), 0};
+        if (t.bits() == 8)
+          return {make_intrinsic(t, I::saturating_cast, {value(integer_type(), depth - 1, vars).e}),
+                  0};
         Type narrow = t.with_bits(t.bits() / 2);
         Value b = value(narrow, depth - 1, vars), c = value(narrow, depth - 1, vars);
-        if (dice_.chance(50)) return bounded({make_intrinsic(t, I::widening_add, {b.e, c.e}), std::pow(2.0, narrow.bits() + 1)});
-        return bounded({make_intrinsic(t, I::widening_mul, {b.e, c.e}), std::pow(2.0, 2.0 * narrow.bits() - 1)});
+        if (dice_.chance(50))
+          return bounded(
+              {make_intrinsic(t, I::widening_add, {b.e, c.e}), std::pow(2.0, narrow.bits() + 1)});
+        return bounded({make_intrinsic(t, I::widening_mul, {b.e, c.e}),
+                        std::pow(2.0, 2.0 * narrow.bits() - 1)});
       }
     }
   }
@@ -362,7 +405,8 @@ class ProgramMaker {
     f.name = "f" + std::to_string(number);
     f.id = static_cast<uint64_t>(number + 1);
     int dims = std::min(dice_.weighted({last ? 1 : 3, 22, 45, 25, 5}), shape_.max_dims);
-    const std::vector<std::vector<std::string>> names = {{"x", "y", "z", "w"}, {"x", "y", "c", "n"}, {"i", "j", "k", "l"}};
+    const std::vector<std::vector<std::string>> names = {
+        {"x", "y", "z", "w"}, {"x", "y", "c", "n"}, {"i", "j", "k", "l"}};
     const auto &set = names[static_cast<size_t>(dice_.weighted({75, 15, 10}))];
     for (int i = 0; i < dims; i++) f.args.push_back(set[static_cast<size_t>(i)]);
     f.types.push_back(any_type());
@@ -433,7 +477,8 @@ class ProgramMaker {
     Vars vars;
     bool scattered = dims > 0 && (!output || dice_.chance(20));
     int j = dims > 0 ? dice_.below(dims) : 0;  // the dimension that is not pure
-    int kind = dice_.weighted({35, scattered ? 22 : 0, scattered ? 18 : 0, 15, scattered ? 7 : 0, scattered ? 8 : 0});
+    int kind = dice_.weighted(
+        {35, scattered ? 22 : 0, scattered ? 18 : 0, 15, scattered ? 7 : 0, scattered ? 8 : 0});
     bool reads_self = true;
     size_t at = static_cast<size_t>(j);
     auto pure_vars = [&](bool all) {
@@ -460,13 +505,15 @@ class ProgramMaker {
       }
       case 2: {  // a histogram or scatter to places that data choose
         pure_vars(false);
-        vars.coordinates.push_back(add_rvar(d, number, stage, dice_.between(-1, 2), dice_.between(1, 10)));
-        if (dice_.chance(40)) vars.coordinates.push_back(add_rvar(d, number, stage, 0, dice_.between(1, 5)));
+        vars.coordinates.push_back(
+            add_rvar(d, number, stage, dice_.between(-1, 2), dice_.between(1, 10)));
+        if (dice_.chance(40))
+          vars.coordinates.push_back(add_rvar(d, number, stage, 0, dice_.between(1, 5)));
         d.args[at] = self[at] = gathered(vars);
         break;
       }
       case 3: pure_vars(true); break;  // pointwise
-      case 4:  // one slice
+      case 4:                          // one slice
         pure_vars(false);
         d.args[at] = self[at] = c32(dice_.between(-1, 4));
         reads_self = dice_.chance(50);
@@ -481,22 +528,28 @@ class ProgramMaker {
       }
       default: {  // a reduction at each point
         pure_vars(true);
-        vars.coordinates.push_back(add_rvar(d, number, stage, dice_.between(-2, 1), dice_.between(1, 7)));
-        if (dice_.chance(35)) vars.coordinates.push_back(add_rvar(d, number, stage, dice_.between(-1, 1), dice_.between(1, 5)));
+        vars.coordinates.push_back(
+            add_rvar(d, number, stage, dice_.between(-2, 1), dice_.between(1, 7)));
+        if (dice_.chance(35))
+          vars.coordinates.push_back(
+              add_rvar(d, number, stage, dice_.between(-1, 1), dice_.between(1, 5)));
         break;
       }
     }
-    for (size_t i = 0; i < f.types.size(); i++) d.values.push_back(update_value(f, self, i, reads_self, vars));
+    for (size_t i = 0; i < f.types.size(); i++)
+      d.values.push_back(update_value(f, self, i, reads_self, vars));
     if (!d.rvars.empty() && dice_.chance(25)) d.predicate = condition(1, vars);
     f.definitions.push_back(d);
   }
 
-  Expr update_value(const Function &f, const std::vector<Expr> &self, size_t element, bool reads_self, const Vars &vars) {
+  Expr update_value(const Function &f, const std::vector<Expr> &self, size_t element,
+                    bool reads_self, const Vars &vars) {
     Type t = f.types[element];
     Value g = value(t, 2, vars);
     if (!reads_self) return wrap(g, kFuncBound).e;
     size_t from = f.types.size() > 1 && dice_.chance(20) ? 1 - element : element;
-    Value own = cast(t, {make_func_call(f.types[from], f.name, self, static_cast<int>(from)), kFuncBound});
+    Value own =
+        cast(t, {make_func_call(f.types[from], f.name, self, static_cast<int>(from)), kFuncBound});
     if (t.is_bool()) return dice_.chance(50) ? make_or(own.e, g.e) : make_and(own.e, g.e);
     Value r;
     switch (dice_.weighted({45, 10, 10, 15, 10, 10})) {
@@ -506,8 +559,13 @@ class ProgramMaker {
         r = {make_mul(a.e, b.e), a.bound * b.bound};
         break;
       }
-      case 3: r = {dice_.chance(50) ? make_min(own.e, g.e) : make_max(own.e, g.e), std::max(own.bound, g.bound)}; break;
-      case 4: r = {make_select(make_lt(own.e, g.e), g.e, own.e), std::max(own.bound, g.bound)}; break;
+      case 3:
+        r = {dice_.chance(50) ? make_min(own.e, g.e) : make_max(own.e, g.e),
+             std::max(own.bound, g.bound)};
+        break;
+      case 4:
+        r = {make_select(make_lt(own.e, g.e), g.e, own.e), std::max(own.bound, g.bound)};
+        break;
       case 5: {
         Value c = constant(t), a = wrap(own, 2000);
         r = {make_add(make_mul(a.e, c.e), g.e), a.bound * c.bound + g.bound};
@@ -529,7 +587,9 @@ class ProgramMaker {
 
 }  // namespace
 
-Program random_program(uint64_t seed, const ProgramShape &shape) { return ProgramMaker(seed, shape).make(); }
+Program random_program(uint64_t seed, const ProgramShape &shape) {
+  return ProgramMaker(seed, shape).make();
+}
 
 bool writes_fixed_places(const Program &p) {
   for (Name out : p.outputs) {

@@ -13,29 +13,28 @@ namespace calotype::test {
 
 /// A seeded source of choices.
 class Dice {
- public:
+public:
   explicit Dice(uint64_t seed) : engine_(seed * 0x9e3779b97f4a7c15ull + 1) {}
   int below(int n) { return n <= 1 ? 0 : static_cast<int>(engine_() % static_cast<uint64_t>(n)); }
   int between(int lo, int hi) { return lo + below(hi - lo + 1); }  ///< both inclusive
   bool chance(int percent) { return below(100) < percent; }
-  template <typename T>
-  const T &pick(const std::vector<T> &v) {
+  template <typename T> const T &pick(const std::vector<T> &v) {
     return v[static_cast<size_t>(below(static_cast<int>(v.size())))];
   }
   /// An index with probability proportional to its weight.
   int weighted(const std::vector<int> &weights);
   uint64_t bits() { return engine_(); }
 
- private:
+private:
   std::mt19937_64 engine_;
 };
 
 struct ProgramShape {
   int min_funcs = 2, max_funcs = 6;
   int max_dims = 4;
-  int depth = 3;            ///< of expressions
+  int depth = 3;                                         ///< of expressions
   bool updates = true, floats = true, functions = true;  ///< functions: exp, sin ...
-  bool fma = true;          ///< numeric mode to settle for
+  bool fma = true;                                       ///< numeric mode to settle for
 };
 
 ir::Program random_program(uint64_t seed, const ProgramShape &shape = {});

@@ -52,8 +52,9 @@ struct FuncPlan {
 };
 
 class ScheduleMaker {
- public:
-  ScheduleMaker(const ir::Program &p, uint64_t seed, const ScheduleShape &shape) : p_(p), dice_(seed), shape_(shape) {
+public:
+  ScheduleMaker(const ir::Program &p, uint64_t seed, const ScheduleShape &shape)
+      : p_(p), dice_(seed), shape_(shape) {
     for (size_t i = 0; i < p.funcs.size(); i++) {
       index_[p.funcs[i].name] = static_cast<int>(i);
       inlined_.push_back(0);
@@ -78,7 +79,7 @@ class ScheduleMaker {
     return text;
   }
 
- private:
+private:
   const ir::Function &func(int i) const { return p_.funcs[static_cast<size_t>(i)]; }
 
   void choose_inlined() {
@@ -131,7 +132,8 @@ class ScheduleMaker {
     }
     return -1;
   }
-  bool inside(const Site &from, int h, const std::string &name, std::set<int> *stages, int depth = 0) const {
+  bool inside(const Site &from, int h, const std::string &name, std::set<int> *stages,
+              int depth = 0) const {
     if (depth > 12) return false;
     if (from.func == h) {
       int i = loop_index(h, from.stage, name);
@@ -177,9 +179,11 @@ class ScheduleMaker {
       return;
     }
     if (func(i).has_updates() && dice_.chance(15)) {  // stays where its readers are
-      for (const Site &r : plan.readers) plan.sites.push_back({r.func, r.stage, plans_[r.func].stages[r.stage].empty() ? -1 : 0});
+      for (const Site &r : plan.readers)
+        plan.sites.push_back({r.func, r.stage, plans_[r.func].stages[r.stage].empty() ? -1 : 0});
       in_vector_ = false;
-      for (const Site &r : plan.sites) in_vector_ |= r.loop >= 0 && vector_around({r.func, r.stage, r.loop});
+      for (const Site &r : plan.sites)
+        in_vector_ |= r.loop >= 0 && vector_around({r.func, r.stage, r.loop});
       return;
     }
     std::vector<Place> up, legal;
@@ -240,7 +244,8 @@ class ScheduleMaker {
   }
 
   std::string shuffled(std::vector<std::string> v) {
-    for (size_t i = v.size(); i > 1; i--) std::swap(v[i - 1], v[static_cast<size_t>(dice_.below(static_cast<int>(i)))]);
+    for (size_t i = v.size(); i > 1; i--)
+      std::swap(v[i - 1], v[static_cast<size_t>(dice_.below(static_cast<int>(i)))]);
     std::string text;
     for (const std::string &s : v) text += (text.empty() ? "" : ", ") + s;
     return text;
@@ -251,11 +256,14 @@ class ScheduleMaker {
     if (f.dimensions() == 0) return;
     int d = dice_.below(f.dimensions());
     const std::string v = f.args[d];
-    bool output = p_.is_output(f.name), known = static_cast<size_t>(d) < shape_.extents.size() && shape_.extents[d] > 0;
+    bool output = p_.is_output(f.name),
+         known = static_cast<size_t>(d) < shape_.extents.size() && shape_.extents[d] > 0;
     if (output && known && dice_.chance(15)) {
       std::string n = std::to_string(shape_.extents[d]);
       bool with_min = dice_.chance(50);
-      line(i, 0, with_min ? "bound(" + v + ", " + std::to_string(shape_.mins[d]) + ", " + n + ")" : "bound_extent(" + v + ", " + n + ")");
+      line(i, 0,
+           with_min ? "bound(" + v + ", " + std::to_string(shape_.mins[d]) + ", " + n + ")"
+                    : "bound_extent(" + v + ", " + n + ")");
       for (Loop &l : plans_[i].stages[0]) {
         if (l.name == v) l.extent = shape_.extents[d];
       }
@@ -277,8 +285,10 @@ class ScheduleMaker {
 
   std::string tail(int i, int stage, bool reduction) {
     if (dice_.chance(35)) return "";
-    static const std::vector<std::string> all = {"GuardWithIf", "Predicate", "PredicateStores", "PredicateLoads", "ShiftInwards",
-                                                 "ShiftInwardsAndBlend", "RoundUp", "RoundUpAndBlend", "Auto"};
+    static const std::vector<std::string> all = {
+        "GuardWithIf",    "Predicate",       "PredicateStores",
+        "PredicateLoads", "ShiftInwards",    "ShiftInwardsAndBlend",
+        "RoundUp",        "RoundUpAndBlend", "Auto"};
     std::vector<int> w = {14, 10, 6, 6, 14, 6, 12, 6, 4};
     if (p_.is_output(func(i).name)) w[6] = w[3] = 3;
     if (stage > 0) w[6] = w[4] = w[3] = 0;
@@ -295,7 +305,8 @@ class ScheduleMaker {
     return false;
   }
 
-  void split_loop(std::vector<Loop> &loops, size_t at, const std::string &outer, const std::string &inner, int n, Kind in, Kind out) {
+  void split_loop(std::vector<Loop> &loops, size_t at, const std::string &outer,
+                  const std::string &inner, int n, Kind in, Kind out) {
     Loop old = loops[at];
     loops[at] = {inner, in, old.reduction, n};
     loops.insert(loops.begin() + static_cast<long>(at) + 1,
@@ -306,7 +317,9 @@ class ScheduleMaker {
     auto &loops = plans_[i].stages[stage];
     if (loops.empty() || in_vector_ || stage_has_vector(loops)) return;
     size_t at = 0;
-    while (at + 1 < loops.size() && (loops[at].reduction || loops[at].kind != Kind::Serial || dice_.chance(15))) at++;
+    while (at + 1 < loops.size() &&
+           (loops[at].reduction || loops[at].kind != Kind::Serial || dice_.chance(15)))
+      at++;
     vectorize(i, stage, at);
   }
   void vectorize(int i, int stage, size_t at) {
@@ -322,7 +335,8 @@ class ScheduleMaker {
       return;
     }
     int n = lanes();
-    line(i, stage, "vectorize(" + l.name + ", " + std::to_string(n) + tail(i, stage, l.reduction) + ")");
+    line(i, stage,
+         "vectorize(" + l.name + ", " + std::to_string(n) + tail(i, stage, l.reduction) + ")");
     std::string outer = l.name;
     split_loop(loops, at, outer, outer + ".v", n, Kind::Vectorized, Kind::Serial);
   }
@@ -332,13 +346,18 @@ class ScheduleMaker {
     if (loops.empty()) return;
     size_t at = static_cast<size_t>(dice_.below(static_cast<int>(loops.size())));
     Loop &l = loops[at];
-    switch (dice_.weighted({30, 18, 12, 12, loops.size() > 1 ? 22 : 0, loops.size() > 1 ? 12 : 0, loops.size() > 1 ? 10 : 0, 4, 3})) {
+    switch (dice_.weighted({30, 18, 12, 12, loops.size() > 1 ? 22 : 0, loops.size() > 1 ? 12 : 0,
+                            loops.size() > 1 ? 10 : 0, 4, 3})) {
       case 0: {
         if (l.kind == Kind::Vectorized || loops.size() > 8) return;
         int n = factor();
-        std::string o = dice_.chance(20) ? l.name : fresh(l.name, "o"), in = o != l.name && dice_.chance(10) ? l.name : fresh(l.name, "i");
-        if (o.find('.') != std::string::npos || in.find('.') != std::string::npos) o = fresh(l.name, "o"), in = fresh(l.name, "i");
-        line(i, stage, "split(" + l.name + ", " + o + ", " + in + ", " + std::to_string(n) + tail(i, stage, l.reduction) + ")");
+        std::string o = dice_.chance(20) ? l.name : fresh(l.name, "o"),
+                    in = o != l.name && dice_.chance(10) ? l.name : fresh(l.name, "i");
+        if (o.find('.') != std::string::npos || in.find('.') != std::string::npos)
+          o = fresh(l.name, "o"), in = fresh(l.name, "i");
+        line(i, stage,
+             "split(" + l.name + ", " + o + ", " + in + ", " + std::to_string(n) +
+                 tail(i, stage, l.reduction) + ")");
         split_loop(loops, at, o, in, n, l.kind, l.kind);
         break;
       }
@@ -351,7 +370,8 @@ class ScheduleMaker {
           return;
         }
         int n = dice_.pick(std::vector<int>{2, 2, 3, 4});
-        line(i, stage, "unroll(" + l.name + ", " + std::to_string(n) + tail(i, stage, l.reduction) + ")");
+        line(i, stage,
+             "unroll(" + l.name + ", " + std::to_string(n) + tail(i, stage, l.reduction) + ")");
         std::string outer = l.name;
         split_loop(loops, at, outer, outer + ".u", n, Kind::Unrolled, Kind::Serial);
         break;
@@ -363,7 +383,8 @@ class ScheduleMaker {
         }
         if (dice_.chance(25)) {
           int n = factor();
-          line(i, stage, "parallel(" + l.name + ", " + std::to_string(n) + tail(i, stage, false) + ")");
+          line(i, stage,
+               "parallel(" + l.name + ", " + std::to_string(n) + tail(i, stage, false) + ")");
           std::string outer = l.name;
           split_loop(loops, at, outer, outer + ".t", n, Kind::Serial, Kind::Parallel);
         } else {
@@ -397,7 +418,8 @@ class ScheduleMaker {
     if (places.size() < 2) return;
     std::vector<Loop> old = loops;
     std::vector<size_t> from = places;
-    for (size_t k = from.size(); k > 1; k--) std::swap(from[k - 1], from[static_cast<size_t>(dice_.below(static_cast<int>(k)))]);
+    for (size_t k = from.size(); k > 1; k--)
+      std::swap(from[k - 1], from[static_cast<size_t>(dice_.below(static_cast<int>(k)))]);
     // Loops of a reduction keep their order, mostly.
     if (!dice_.chance(10)) {
       std::vector<size_t> red;
@@ -433,7 +455,8 @@ class ScheduleMaker {
     if (in == out || loops[in].kind != Kind::Serial || loops[out].kind != Kind::Serial) return;
     std::string name = fresh(loops[in].name, "f");
     line(i, stage, "fuse(" + loops[in].name + ", " + loops[out].name + ", " + name + ")");
-    int64_t n = loops[in].extent >= 0 && loops[out].extent >= 0 ? loops[in].extent * loops[out].extent : -1;
+    int64_t n =
+        loops[in].extent >= 0 && loops[out].extent >= 0 ? loops[in].extent * loops[out].extent : -1;
     loops[in] = {name, Kind::Serial, loops[in].reduction || loops[out].reduction, n};
     loops.erase(loops.begin() + static_cast<long>(out));
   }
@@ -446,9 +469,12 @@ class ScheduleMaker {
     if (loops[a].reduction && loops[b].reduction) return;
     Loop x = loops[a], y = loops[b];
     int fx = factor(), fy = factor();
-    std::string xo = fresh(x.name, "o"), yo = fresh(y.name, "o"), xi = fresh(x.name, "i"), yi = fresh(y.name, "i");
-    line(i, stage, "tile(" + x.name + ", " + y.name + ", " + xo + ", " + yo + ", " + xi + ", " + yi + ", " + std::to_string(fx) + ", " +
-                       std::to_string(fy) + tail(i, stage, x.reduction || y.reduction) + ")");
+    std::string xo = fresh(x.name, "o"), yo = fresh(y.name, "o"), xi = fresh(x.name, "i"),
+                yi = fresh(y.name, "i");
+    line(i, stage,
+         "tile(" + x.name + ", " + y.name + ", " + xo + ", " + yo + ", " + xi + ", " + yi + ", " +
+             std::to_string(fx) + ", " + std::to_string(fy) +
+             tail(i, stage, x.reduction || y.reduction) + ")");
     split_loop(loops, b, yo, yi, fy, y.kind, y.kind);
     split_loop(loops, a, xo, xi, fx, x.kind, x.kind);
     std::swap(loops[a + 1], loops[a + 2]);  // xi xo yi yo -> xi yi xo yo

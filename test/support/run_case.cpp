@@ -27,7 +27,8 @@ std::string coordinates(const std::vector<int> &at) {
 }
 }  // namespace
 
-CaseBuffer::CaseBuffer(Type t, const std::vector<int> &mins, const std::vector<int> &extents, const std::vector<int> &padding)
+CaseBuffer::CaseBuffer(Type t, const std::vector<int> &mins, const std::vector<int> &extents,
+                       const std::vector<int> &padding)
     : type_(t), raw_() {
   int64_t stride = 1;
   for (size_t d = 0; d < extents.size(); d++) {
@@ -50,8 +51,7 @@ CaseBuffer::CaseBuffer(Type t, const std::vector<int> &mins, const std::vector<i
 
 namespace {
 // Calls f(coordinates, element offset) for every element.
-template <typename F>
-void for_each(const std::vector<halide_dimension_t> &dims, F f) {
+template <typename F> void for_each(const std::vector<halide_dimension_t> &dims, F f) {
   for (const halide_dimension_t &d : dims) {
     if (d.extent <= 0) return;
   }
@@ -59,7 +59,8 @@ void for_each(const std::vector<halide_dimension_t> &dims, F f) {
   for (const halide_dimension_t &d : dims) at.push_back(d.min);
   for (;;) {
     int64_t offset = 0;
-    for (size_t d = 0; d < dims.size(); d++) offset += int64_t(at[d] - dims[d].min) * dims[d].stride;
+    for (size_t d = 0; d < dims.size(); d++)
+      offset += int64_t(at[d] - dims[d].min) * dims[d].stride;
     if (!f(at, offset)) return;
     size_t d = 0;
     while (d < dims.size() && ++at[d] == dims[d].min + dims[d].extent) {
@@ -132,7 +133,8 @@ std::string CaseBuffer::first_difference(const CaseBuffer &other) const {
       }
       uint64_t v = 0;
       std::memcpy(&v, p, static_cast<size_t>(bytes));
-      if (type_.is_int()) return std::to_string(static_cast<int64_t>(v << (64 - 8 * bytes)) >> (64 - 8 * bytes));
+      if (type_.is_int())
+        return std::to_string(static_cast<int64_t>(v << (64 - 8 * bytes)) >> (64 - 8 * bytes));
       return std::to_string(v);
     };
     std::string x = show(a), y = show(b);
@@ -153,7 +155,8 @@ struct CompiledCase::Impl {
   CaseResult compiled;
 };
 
-CompiledCase::CompiledCase(const ir::Program &p, const schedule::Schedule &s, const Target &t) : impl_(new Impl) {
+CompiledCase::CompiledCase(const ir::Program &p, const schedule::Schedule &s, const Target &t)
+    : impl_(new Impl) {
   impl_->program = p;
   impl_->target = t;
   try {
@@ -176,7 +179,9 @@ CaseResult CompiledCase::run(const CaseSize &size, uint64_t seed, bool special_f
   for (const ir::ParameterRef &p : impl_->lowered.embedded) {
     args.push_back({Kind::InputBuffer, p->name, p->type, p->dimensions, p});
   }
-  auto first = [](const std::vector<int> &v, int n) { return std::vector<int>(v.begin(), v.begin() + n); };
+  auto first = [](const std::vector<int> &v, int n) {
+    return std::vector<int>(v.begin(), v.begin() + n);
+  };
 
   // Ask how large the inputs must be.
   std::vector<std::unique_ptr<CaseBuffer>> buffers(args.size()), expected(args.size());
@@ -191,9 +196,10 @@ CaseResult CompiledCase::run(const CaseSize &size, uint64_t seed, bool special_f
     }
     bool output = a.kind == Kind::OutputBuffer;
     std::vector<int> zero(a.dimensions, 0);
-    buffers[i] = std::make_unique<CaseBuffer>(a.type, output ? first(size.mins, a.dimensions) : zero,
-                                              output ? first(size.extents, a.dimensions) : zero,
-                                              std::vector<int>(1, output ? size.padding : 0));
+    buffers[i] =
+        std::make_unique<CaseBuffer>(a.type, output ? first(size.mins, a.dimensions) : zero,
+                                     output ? first(size.extents, a.dimensions) : zero,
+                                     std::vector<int>(1, output ? size.padding : 0));
     if (!output) buffers[i]->raw()->host = nullptr;
     pointers[i] = buffers[i]->raw();
   }
@@ -213,8 +219,10 @@ CaseResult CompiledCase::run(const CaseSize &size, uint64_t seed, bool special_f
       extents.push_back(std::max(dim.extent, 0));
       total *= std::max(dim.extent, 0);
     }
-    if (total > (1 << 24)) return {CaseResult::Failed, "input " + args[i].name + " would be huge", ""};
-    buffers[i] = std::make_unique<CaseBuffer>(args[i].type, mins, extents, std::vector<int>(1, size.padding));
+    if (total > (1 << 24))
+      return {CaseResult::Failed, "input " + args[i].name + " would be huge", ""};
+    buffers[i] = std::make_unique<CaseBuffer>(args[i].type, mins, extents,
+                                              std::vector<int>(1, size.padding));
     buffers[i]->fill(seed * 31 + i, special_floats);
     pointers[i] = buffers[i]->raw();
     inputs[args[i].name] = buffers[i]->raw();
@@ -231,7 +239,8 @@ CaseResult CompiledCase::run(const CaseSize &size, uint64_t seed, bool special_f
   for (size_t i = 0; i < args.size(); i++) {
     if (args[i].kind != Kind::OutputBuffer) continue;
     expected[i] = std::make_unique<CaseBuffer>(args[i].type, first(size.mins, args[i].dimensions),
-                                               first(size.extents, args[i].dimensions), std::vector<int>(1, size.padding));
+                                               first(size.extents, args[i].dimensions),
+                                               std::vector<int>(1, size.padding));
     outputs.push_back(expected[i]->raw());
   }
   ir::InterpretOptions options;
@@ -252,7 +261,8 @@ CaseResult CompiledCase::run(const CaseSize &size, uint64_t seed, bool special_f
   return {};
 }
 
-CaseResult run_case(const ir::Program &p, const std::string &schedule, const CaseSize &size, uint64_t seed, const Target &t) {
+CaseResult run_case(const ir::Program &p, const std::string &schedule, const CaseSize &size,
+                    uint64_t seed, const Target &t) {
   schedule::Schedule s;
   try {
     s = schedule::parse_schedule(schedule, "case.sched");

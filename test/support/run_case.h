@@ -15,8 +15,9 @@ namespace calotype::test {
 
 /// A buffer that owns its memory, with a guard of known bytes on both sides.
 class CaseBuffer {
- public:
-  CaseBuffer(Type t, const std::vector<int> &mins, const std::vector<int> &extents, const std::vector<int> &padding = {});
+public:
+  CaseBuffer(Type t, const std::vector<int> &mins, const std::vector<int> &extents,
+             const std::vector<int> &padding = {});
   halide_buffer_t *raw() { return &raw_; }
   /// Random values of every kind: small and extreme integers; floats with NaN, infinities and signed zeros now and then.
   void fill(uint64_t seed, bool special_floats);
@@ -24,7 +25,7 @@ class CaseBuffer {
   /// Where the first element differs (all NaNs count as one value), or empty.
   std::string first_difference(const CaseBuffer &other) const;
 
- private:
+private:
   Type type_;
   std::vector<halide_dimension_t> dims_;
   std::vector<uint8_t> memory_;
@@ -45,20 +46,20 @@ struct CaseResult {
 
 /// A program compiled once, run at several sizes.
 class CompiledCase {
- public:
+public:
   CompiledCase(const ir::Program &p, const schedule::Schedule &s, const Target &t);
   ~CompiledCase();
   /// The refusal, if compiling was refused (Same: it was not).
   const CaseResult &compiled() const;
   CaseResult run(const CaseSize &size, uint64_t seed, bool special_floats = false) const;
 
- private:
+private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
 /// Compiles and runs once; a schedule given as text.
-CaseResult run_case(const ir::Program &p, const std::string &schedule, const CaseSize &size, uint64_t seed = 1,
-                    const Target &t = get_host_target());
+CaseResult run_case(const ir::Program &p, const std::string &schedule, const CaseSize &size,
+                    uint64_t seed = 1, const Target &t = get_host_target());
 
 }  // namespace calotype::test

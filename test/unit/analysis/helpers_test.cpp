@@ -37,12 +37,12 @@ std::vector<int64_t> lanes_of(const Expr &e, Env env) {
     return binary(e.as<K>()->a, e.as<K>()->b, [](int64_t a, int64_t b) -> int64_t { return expr; });
       OP(Add, a + b)
       OP(Sub, a - b)
-    OP(Mul, a * b)
-    OP(Div, div(a, b)) OP(Mod, mod(a, b)) OP(Min, a < b ? a : b) OP(Max, a > b ? a : b)
-        OP(EQ, a == b) OP(NE, a != b) OP(LT, a < b) OP(LE, a <= b) OP(GT, a > b) OP(GE, a >= b)
-            OP(And, a && b) OP(Or, a || b)
+      OP(Mul, a * b)
+    OP(Div, div(a, b))
+    OP(Mod, mod(a, b)) OP(Min, a < b ? a : b) OP(Max, a > b ? a : b) OP(EQ, a == b) OP(NE, a != b)
+        OP(LT, a < b) OP(LE, a <= b) OP(GT, a > b) OP(GE, a >= b) OP(And, a && b) OP(Or, a || b)
 #undef OP
-                case NodeKind::Not: {
+            case NodeKind::Not: {
       std::vector<int64_t> r = lanes_of(e.as<Not>()->a, env);
       for (int64_t &v : r) v = !v;
       return r;
@@ -113,9 +113,10 @@ std::string text(const Expr &e) {
   case NodeKind::K: return binary(e.as<K>()->a, t, e.as<K>()->b);
       OP(Add, " + ")
       OP(Sub, " - ")
-    OP(Mul, "*")
-    OP(Div, "/") OP(Mod, " % ") OP(EQ, " == ") OP(NE, " != ") OP(LT, " < ") OP(LE, " <= ")
-        OP(GT, " > ") OP(GE, " >= ") OP(And, " && ") OP(Or, " || ")
+      OP(Mul, "*")
+    OP(Div, "/")
+    OP(Mod, " % ") OP(EQ, " == ") OP(NE, " != ") OP(LT, " < ") OP(LE, " <= ") OP(GT, " > ")
+        OP(GE, " >= ") OP(And, " && ") OP(Or, " || ")
 #undef OP
             case NodeKind::Min:
       return call("min", e.as<Min>()->a, e.as<Min>()->b);

@@ -11,12 +11,13 @@ using namespace calotype;
 TEST_CASE("diagnostic: rendering has place, code, excerpt, facts and help") {
   const char *file = intern_path("test/bad.sched");
   register_text(file, "calotype 1\nblur_x.compute_at(blur_y, xi)\n");
-  Diagnostic d = Diagnostic("S0104", SrcLoc{file, 2, 27, 29}, "blur_x cannot be computed at blur_y.xi")
-                     .because("sharpen also reads blur_x, and it runs outside the loop blur_y.xi")
-                     .because("reads: sharpen", SrcLoc{"algorithm.cpp", 24})
-                     .because("loops: sharpen.y > blur_y.yo")
-                     .fix("use a loop around all readers")
-                     .fix("or compute_root()");
+  Diagnostic d =
+      Diagnostic("S0104", SrcLoc{file, 2, 27, 29}, "blur_x cannot be computed at blur_y.xi")
+          .because("sharpen also reads blur_x, and it runs outside the loop blur_y.xi")
+          .because("reads: sharpen", SrcLoc{"algorithm.cpp", 24})
+          .because("loops: sharpen.y > blur_y.yo")
+          .fix("use a loop around all readers")
+          .fix("or compute_root()");
   CHECK(render(d) ==
         "test/bad.sched:2:27: error[S0104]: blur_x cannot be computed at blur_y.xi\n"
         "   2 | blur_x.compute_at(blur_y, xi)\n"
@@ -47,7 +48,8 @@ TEST_CASE("diagnostic: the code's letter chooses the exception") {
 }
 
 TEST_CASE("diagnostic: one exception carries several mistakes") {
-  CompileError e(std::vector<Diagnostic>{Diagnostic("S0101", {}, "one"), Diagnostic("S0102", {}, "two")});
+  CompileError e(
+      std::vector<Diagnostic>{Diagnostic("S0101", {}, "one"), Diagnostic("S0102", {}, "two")});
   CHECK(e.diagnostics().size() == 2);
   CHECK(std::string(e.what()) == "error[S0101]: one\nerror[S0102]: two\n");
 }
@@ -64,7 +66,8 @@ TEST_CASE("diagnostic: a failed assertion names its condition and place") {
   }
 }
 
-TEST_CASE("diagnostic: every code has a title and a known letter, and codes are sorted within a letter") {
+TEST_CASE(
+    "diagnostic: every code has a title and a known letter, and codes are sorted within a letter") {
   std::vector<std::string> codes;
 #define CODE(code, title) codes.push_back(#code);
 #include "base/codes.def"
@@ -78,7 +81,8 @@ TEST_CASE("diagnostic: every code has a title and a known letter, and codes are 
 }
 
 TEST_CASE("nearest_names: finds misspelt, swapped, cased and shortened names, nearest first") {
-  const std::vector<std::string> names = {"compute_root", "compute_at", "store_at", "blur_x", "blur_y", "GuardWithIf"};
+  const std::vector<std::string> names = {"compute_root", "compute_at", "store_at",
+                                          "blur_x",       "blur_y",     "GuardWithIf"};
   CHECK(nearest_names("compute_rot", names).at(0) == "compute_root");
   CHECK(nearest_names("comptue_at", names).at(0) == "compute_at");
   CHECK(nearest_names("guardwithif", names).at(0) == "GuardWithIf");

@@ -17,7 +17,9 @@ std::string message_of(const std::string &text) {
   }
   return "";
 }
-bool contains(const std::string &text, const std::string &part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
 }  // namespace
 
 TEST_CASE("target: features come in any order and print sorted") {
@@ -32,7 +34,8 @@ TEST_CASE("target: features come in any order and print sorted") {
 
 TEST_CASE("target: avx512_skylake brings everything below it, avx2 does not bring fma") {
   Target t("x86-64-linux-avx512_skylake");
-  CHECK(t.features_all_of({Target::AVX512, Target::AVX2, Target::AVX, Target::SSE41, Target::FMA, Target::F16C}));
+  CHECK(t.features_all_of(
+      {Target::AVX512, Target::AVX2, Target::AVX, Target::SSE41, Target::FMA, Target::F16C}));
   CHECK(t.to_string() == "x86-64-linux-avx512_skylake");
   Target u("x86-64-linux-avx2");
   CHECK(u.has_feature(Target::AVX));
@@ -77,7 +80,8 @@ TEST_CASE("target: bad strings say what is wrong and what is near") {
 }
 
 TEST_CASE("target: natural vector sizes") {
-  Target sse("x86-64-linux"), avx("x86-64-linux-avx"), avx2("x86-64-linux-avx2"), skx("x86-64-linux-avx512_skylake");
+  Target sse("x86-64-linux"), avx("x86-64-linux-avx"), avx2("x86-64-linux-avx2"),
+      skx("x86-64-linux-avx512_skylake");
   CHECK(sse.natural_vector_size<uint8_t>() == 16);
   CHECK(avx.natural_vector_size<float>() == 8);
   CHECK(avx.natural_vector_size<int>() == 4);
@@ -97,6 +101,8 @@ TEST_CASE("target: this machine runs its own code and not another's") {
   CHECK(contains(why_not_runnable_here(Target("hexagon-32-qurt")), "not hexagon-32-qurt"));
   Target host = get_host_target();
   if (host.arch == Target::X86) {
-    CHECK(contains(why_not_runnable_here(host.with_feature(Target::FMA4).with_feature(Target::AVX10_1)), "avx10_1"));
+    CHECK(contains(
+        why_not_runnable_here(host.with_feature(Target::FMA4).with_feature(Target::AVX10_1)),
+        "avx10_1"));
   }
 }

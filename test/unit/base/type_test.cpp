@@ -20,7 +20,8 @@ std::vector<Type> all_types() {
 
 TEST_CASE("type: every spelling reads back") {
   for (Type t : all_types()) {
-    for (int lanes : {1, 2, 16, 1000}) CHECK(parse_type(to_string(t.with_lanes(lanes))) == t.with_lanes(lanes));
+    for (int lanes : {1, 2, 16, 1000})
+      CHECK(parse_type(to_string(t.with_lanes(lanes))) == t.with_lanes(lanes));
   }
   CHECK(to_string(UInt(8, 16)) == "u8x16");
   CHECK(to_string(Bool(4)) == "boolx4");
@@ -36,7 +37,8 @@ TEST_CASE("type: long names are understood") {
 }
 
 TEST_CASE("type: nonsense is no type") {
-  for (const char *text : {"", "i", "i0", "i65", "u08", "f31", "bf32", "u8x", "u8x0", "u8x99999", "u8 ", "i32x4x4", "boolean"}) {
+  for (const char *text : {"", "i", "i0", "i65", "u08", "f31", "bf32", "u8x", "u8x0", "u8x99999",
+                           "u8 ", "i32x4x4", "boolean"}) {
     CHECK_MESSAGE(parse_type(text).bits() == 0, text);
   }
 }
@@ -61,9 +63,36 @@ TEST_CASE("type: integer limits") {
 }
 
 TEST_CASE("type: can_represent agrees with a round trip through the C++ type") {
-  const double values[] = {0, -0.0, 1, -1, 0.5, 127, 128, 255, 256, -128, -129, 65504, 65505, 65536, 16777216, 16777217,
-                           2147483647.0, 2147483648.0, 4294967295.0, 4294967296.0, 9223372036854775808.0, 1e30, 1e39,
-                           1e-40, 1e-50, 0x1p-149, 0x1p-150, 0x1.fffffep127, 0x1.ffffffp127, 0x1p-126 * 1.25};
+  const double values[] = {0,
+                           -0.0,
+                           1,
+                           -1,
+                           0.5,
+                           127,
+                           128,
+                           255,
+                           256,
+                           -128,
+                           -129,
+                           65504,
+                           65505,
+                           65536,
+                           16777216,
+                           16777217,
+                           2147483647.0,
+                           2147483648.0,
+                           4294967295.0,
+                           4294967296.0,
+                           9223372036854775808.0,
+                           1e30,
+                           1e39,
+                           1e-40,
+                           1e-50,
+                           0x1p-149,
+                           0x1p-150,
+                           0x1.fffffep127,
+                           0x1.ffffffp127,
+                           0x1p-126 * 1.25};
   for (double v : values) {
     CHECK(Float(32).can_represent(v) == (static_cast<double>(static_cast<float>(v)) == v));
     CHECK(Int(8).can_represent(v) == (v >= -128 && v <= 127 && std::trunc(v) == v));
@@ -107,9 +136,10 @@ TEST_CASE("type: which types hold which") {
   CHECK(!Int(32, 4).can_represent(Int(8)));
 }
 
-TEST_CASE("type: rounding to 16 bits is to nearest, ties to even, with gradual underflow and overflow") {
-  CHECK(round_to(Float(16), 1 + 0x1p-11) == 1);            // tie: to even
-  CHECK(round_to(Float(16), 1 + 0x3p-11) == 1 + 0x1p-9);   // tie: to even, upwards
+TEST_CASE(
+    "type: rounding to 16 bits is to nearest, ties to even, with gradual underflow and overflow") {
+  CHECK(round_to(Float(16), 1 + 0x1p-11) == 1);           // tie: to even
+  CHECK(round_to(Float(16), 1 + 0x3p-11) == 1 + 0x1p-9);  // tie: to even, upwards
   CHECK(round_to(Float(16), 65519.9) == 65504);
   CHECK(round_to(Float(16), 65520) == HUGE_VAL);
   CHECK(round_to(Float(16), -65520) == -HUGE_VAL);

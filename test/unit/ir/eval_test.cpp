@@ -18,31 +18,47 @@ using namespace calotype::ir;
 
 namespace {
 
-template <typename T>
-std::vector<T> edges() {
+template <typename T> std::vector<T> edges() {
   using L = std::numeric_limits<T>;
   if constexpr (std::is_floating_point_v<T>) {
-    return {T(0), T(-0.0), T(1), T(-1), T(0.5), T(1.5), T(-2.5), T(3), T(1e10), T(-1e10), L::max(), L::lowest(), L::min(),
-            L::denorm_min(), L::infinity(), -L::infinity(), L::quiet_NaN(), T(0.1), T(255.7), T(-128.4), T(2147483648.0)};
+    return {T(0),           T(-0.0),        T(1),     T(-1),           T(0.5),
+            T(1.5),         T(-2.5),        T(3),     T(1e10),         T(-1e10),
+            L::max(),       L::lowest(),    L::min(), L::denorm_min(), L::infinity(),
+            -L::infinity(), L::quiet_NaN(), T(0.1),   T(255.7),        T(-128.4),
+            T(2147483648.0)};
   } else {
-    return {T(0), T(1), T(2), T(3), T(7), T(-1), T(-2), T(-7), T(100), L::max(), L::min(), T(L::max() - 1), T(L::min() + 1), T(L::max() / 2)};
+    return {T(0),
+            T(1),
+            T(2),
+            T(3),
+            T(7),
+            T(-1),
+            T(-2),
+            T(-7),
+            T(100),
+            L::max(),
+            L::min(),
+            T(L::max() - 1),
+            T(L::min() + 1),
+            T(L::max() / 2)};
   }
 }
 
-template <typename T>
-Expr constant(T v) {
-  if constexpr (std::is_floating_point_v<T>) return make_float(type_of<T>(), v);
-  else return make_int(type_of<T>(), static_cast<int64_t>(v));
+template <typename T> Expr constant(T v) {
+  if constexpr (std::is_floating_point_v<T>)
+    return make_float(type_of<T>(), v);
+  else
+    return make_int(type_of<T>(), static_cast<int64_t>(v));
 }
 
-template <typename T>
-T get(const Value &v, int lane = 0) {
-  if constexpr (std::is_floating_point_v<T>) return static_cast<T>(v.as_float(lane));
-  else return static_cast<T>(v.lanes[lane]);
+template <typename T> T get(const Value &v, int lane = 0) {
+  if constexpr (std::is_floating_point_v<T>)
+    return static_cast<T>(v.as_float(lane));
+  else
+    return static_cast<T>(v.lanes[lane]);
 }
 
-template <typename T>
-bool same(T a, T b) {
+template <typename T> bool same(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
     if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
   }
@@ -50,11 +66,11 @@ bool same(T a, T b) {
 }
 
 // Evaluates e, and checks that its fold, where there is one, is the same.
-template <typename T>
-void check_value(const Expr &e, T expected) {
+template <typename T> void check_value(const Expr &e, T expected) {
   const std::optional<Value> v = evaluate(e);
   REQUIRE_MESSAGE(v.has_value(), to_string(e));
-  CHECK_MESSAGE(same(get<T>(*v), expected), to_string(e) << " gave " << +get<T>(*v) << ", not " << +expected);
+  CHECK_MESSAGE(same(get<T>(*v), expected),
+                to_string(e) << " gave " << +get<T>(*v) << ", not " << +expected);
   const Expr folded = fold(e);
   if (folded.defined()) {
     CHECK(folded.type() == e.type());
@@ -65,8 +81,7 @@ void check_value(const Expr &e, T expected) {
 }
 
 // Euclidean division by definition: the remainder lies in [0, |b|).
-template <typename T>
-T div_by_definition(T a, T b) {
+template <typename T> T div_by_definition(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
     return a / b;
   } else {
@@ -76,8 +91,7 @@ T div_by_definition(T a, T b) {
     return static_cast<T>(q);
   }
 }
-template <typename T>
-T mod_by_definition(T a, T b) {
+template <typename T> T mod_by_definition(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
     const T q = std::floor(a / b), p = b * q;
     return a - p;
@@ -89,24 +103,26 @@ T mod_by_definition(T a, T b) {
   }
 }
 
-template <typename T>
-T add(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return a + b;
-  else return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+template <typename T> T add(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return a + b;
+  else
+    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
-template <typename T>
-T sub(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return a - b;
-  else return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+template <typename T> T sub(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return a - b;
+  else
+    return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
 }
-template <typename T>
-T mul(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return a * b;
-  else return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+template <typename T> T mul(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return a * b;
+  else
+    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
 
-template <typename T>
-void check_binary_operations() {
+template <typename T> void check_binary_operations() {
   for (T a : edges<T>()) {
     for (T b : edges<T>()) {
       const Expr x = constant(a), y = constant(b);
@@ -128,8 +144,7 @@ void check_binary_operations() {
 }
 
 // Casts by definition, without the conversions of C++ that are undefined.
-template <typename To, typename From>
-To cast_by_definition(From v) {
+template <typename To, typename From> To cast_by_definition(From v) {
   using L = std::numeric_limits<To>;
   if constexpr (std::is_floating_point_v<From> && !std::is_floating_point_v<To>) {
     if (std::isnan(v)) return 0;
@@ -142,8 +157,7 @@ To cast_by_definition(From v) {
   }
 }
 
-template <typename To, typename From>
-void check_cast() {
+template <typename To, typename From> void check_cast() {
   for (From v : edges<From>()) {
     // A cast node even of a constant: make_cast would fold it.
     Ref<Cast> n = new Cast;
@@ -154,23 +168,24 @@ void check_cast() {
     check_value<uint8_t>(make_cast(Bool(), constant(v)), v != 0);
   }
 }
-template <typename From>
-void check_casts_from() {
-  check_cast<int8_t, From>(), check_cast<int16_t, From>(), check_cast<int32_t, From>(), check_cast<int64_t, From>();
-  check_cast<uint8_t, From>(), check_cast<uint16_t, From>(), check_cast<uint32_t, From>(), check_cast<uint64_t, From>();
+template <typename From> void check_casts_from() {
+  check_cast<int8_t, From>(), check_cast<int16_t, From>(), check_cast<int32_t, From>(),
+      check_cast<int64_t, From>();
+  check_cast<uint8_t, From>(), check_cast<uint16_t, From>(), check_cast<uint32_t, From>(),
+      check_cast<uint64_t, From>();
   check_cast<float, From>(), check_cast<double, From>();
 }
 
-Expr intrinsic(Type t, Intrinsic op, std::vector<Expr> args) { return make_intrinsic(t, op, std::move(args)); }
+Expr intrinsic(Type t, Intrinsic op, std::vector<Expr> args) {
+  return make_intrinsic(t, op, std::move(args));
+}
 
-template <typename T>
-T clamp_to(__int128 v) {
+template <typename T> T clamp_to(__int128 v) {
   using L = std::numeric_limits<T>;
   return v < L::min() ? L::min() : v > L::max() ? L::max() : static_cast<T>(v);
 }
 
-template <typename T>
-void check_integer_intrinsics() {
+template <typename T> void check_integer_intrinsics() {
   using U = std::make_unsigned_t<T>;
   const Type t = type_of<T>(), u = type_of<U>();
   const int bits = t.bits();
@@ -198,7 +213,8 @@ void check_integer_intrinsics() {
       check_value<T>(intrinsic(t, Intrinsic::saturating_add, {x, y}), clamp_to<T>(p + q));
       check_value<T>(intrinsic(t, Intrinsic::saturating_sub, {x, y}), clamp_to<T>(p - q));
       check_value<T>(intrinsic(t, Intrinsic::halving_add, {x, y}), static_cast<T>((p + q) >> 1));
-      check_value<T>(intrinsic(t, Intrinsic::rounding_halving_add, {x, y}), static_cast<T>((p + q + 1) >> 1));
+      check_value<T>(intrinsic(t, Intrinsic::rounding_halving_add, {x, y}),
+                     static_cast<T>((p + q + 1) >> 1));
     }
     for (int n = -bits - 2; n <= bits + 2; n++) {
       // Bit by bit: bit i of a << n is bit i - n of a; above the top the sign, below the bottom 0.
@@ -206,7 +222,9 @@ void check_integer_intrinsics() {
         uint64_t r = 0;
         for (int i = 0; i < bits; i++) {
           const int from = i - by;
-          const uint64_t bit = from < 0 ? 0 : from < bits ? static_cast<uint64_t>(raw) >> from & 1 : a < 0;
+          const uint64_t bit = from < 0      ? 0
+                               : from < bits ? static_cast<uint64_t>(raw) >> from & 1
+                                             : a < 0;
           r |= bit << i;
         }
         return static_cast<T>(r);
@@ -218,7 +236,9 @@ void check_integer_intrinsics() {
   }
 }
 
-std::optional<Value> value_of(const std::string &text, const EvalContext &cx = {}) { return evaluate(parse_expr(text), cx); }
+std::optional<Value> value_of(const std::string &text, const EvalContext &cx = {}) {
+  return evaluate(parse_expr(text), cx);
+}
 
 }  // namespace
 
@@ -236,8 +256,10 @@ TEST_CASE("eval: binary operations over edge values agree with C++ for every typ
 }
 
 TEST_CASE("eval: casts between all types wrap, saturate and round") {
-  check_casts_from<int8_t>(), check_casts_from<int16_t>(), check_casts_from<int32_t>(), check_casts_from<int64_t>();
-  check_casts_from<uint8_t>(), check_casts_from<uint16_t>(), check_casts_from<uint32_t>(), check_casts_from<uint64_t>();
+  check_casts_from<int8_t>(), check_casts_from<int16_t>(), check_casts_from<int32_t>(),
+      check_casts_from<int64_t>();
+  check_casts_from<uint8_t>(), check_casts_from<uint16_t>(), check_casts_from<uint32_t>(),
+      check_casts_from<uint64_t>();
   check_casts_from<float>(), check_casts_from<double>();
 }
 
@@ -256,11 +278,15 @@ TEST_CASE("eval: widening operations are exact") {
   for (int8_t a : edges<int8_t>()) {
     for (int8_t b : edges<int8_t>()) {
       const Expr x = constant(a), y = constant(b), wide = constant(static_cast<int16_t>(1000));
-      check_value<int16_t>(intrinsic(Int(16), Intrinsic::widening_mul, {x, y}), static_cast<int16_t>(a * b));
-      check_value<int16_t>(intrinsic(Int(16), Intrinsic::widening_add, {x, y}), static_cast<int16_t>(a + b));
-      check_value<int16_t>(intrinsic(Int(16), Intrinsic::widen_right_sub, {wide, y}), static_cast<int16_t>(1000 - b));
+      check_value<int16_t>(intrinsic(Int(16), Intrinsic::widening_mul, {x, y}),
+                           static_cast<int16_t>(a * b));
+      check_value<int16_t>(intrinsic(Int(16), Intrinsic::widening_add, {x, y}),
+                           static_cast<int16_t>(a + b));
+      check_value<int16_t>(intrinsic(Int(16), Intrinsic::widen_right_sub, {wide, y}),
+                           static_cast<int16_t>(1000 - b));
       const Expr u = constant(static_cast<uint8_t>(a)), v = constant(static_cast<uint8_t>(b));
-      check_value<int16_t>(intrinsic(Int(16), Intrinsic::widening_sub, {u, v}), static_cast<int16_t>(uint8_t(a) - uint8_t(b)));
+      check_value<int16_t>(intrinsic(Int(16), Intrinsic::widening_sub, {u, v}),
+                           static_cast<int16_t>(uint8_t(a) - uint8_t(b)));
       check_value<uint8_t>(intrinsic(UInt(8), Intrinsic::saturating_cast, {wide}), 255);
     }
   }
@@ -277,7 +303,8 @@ TEST_CASE("eval: float intrinsics round in their own type") {
     check_value<uint8_t>(intrinsic(Bool(), Intrinsic::is_nan, {constant(a)}), std::isnan(a));
     for (float b : edges<float>()) {
       for (float c : edges<float>()) {
-        check_value(intrinsic(Float(32), Intrinsic::fma, {constant(a), constant(b), constant(c)}), std::fma(a, b, c));
+        check_value(intrinsic(Float(32), Intrinsic::fma, {constant(a), constant(b), constant(c)}),
+                    std::fma(a, b, c));
       }
     }
   }
@@ -298,13 +325,17 @@ TEST_CASE("eval: 16-bit floats round after each operation") {
   CHECK(value_of("1.0:f16/3.0:f16")->as_float() == round_to(Float(16), 1.0 / 3.0));
   CHECK(value_of("60000.0:f16 + 10000.0:f16")->as_float() == HUGE_VAL);
   CHECK(value_of("bf16(16777217)")->as_float() == 16777216);
-  CHECK(value_of("bf16(9007199254740993:i64 + 36028797018963968:i64)")->as_float() == 0x1p55 + 0x1p53);
+  CHECK(value_of("bf16(9007199254740993:i64 + 36028797018963968:i64)")->as_float() ==
+        0x1p55 + 0x1p53);
   CHECK(value_of("reinterpret(u16, 1.0:f16)")->as_int() == 0x3c00);
   CHECK(value_of("reinterpret(u16, 1.0:bf16)")->as_int() == 0x3f80);
   for (uint32_t bits = 0; bits < 65536; bits += 7) {
     for (const char *type : {"f16", "bf16"}) {
-      const std::string text = "reinterpret(u16, reinterpret(" + std::string(type) + ", " + std::to_string(bits) + ":u16))";
-      const bool nan = std::isnan(value_of("reinterpret(" + std::string(type) + ", " + std::to_string(bits) + ":u16)")->as_float());
+      const std::string text = "reinterpret(u16, reinterpret(" + std::string(type) + ", " +
+                               std::to_string(bits) + ":u16))";
+      const bool nan = std::isnan(
+          value_of("reinterpret(" + std::string(type) + ", " + std::to_string(bits) + ":u16)")
+              ->as_float());
       if (!nan) CHECK(value_of(text)->lanes[0] == bits);
     }
   }
@@ -312,12 +343,15 @@ TEST_CASE("eval: 16-bit floats round after each operation") {
 
 TEST_CASE("eval: vectors") {
   CHECK(value_of("ramp(3, 2, 4)")->lanes == std::vector<uint64_t>{3, 5, 7, 9});
-  CHECK(value_of("ramp(ramp(0, 1, 2), x2(10), 3)")->lanes == std::vector<uint64_t>{0, 1, 10, 11, 20, 21});
+  CHECK(value_of("ramp(ramp(0, 1, 2), x2(10), 3)")->lanes ==
+        std::vector<uint64_t>{0, 1, 10, 11, 20, 21});
   CHECK(value_of("x2(ramp(0, 1, 2))")->lanes == std::vector<uint64_t>{0, 1, 0, 1});
-  CHECK(value_of("shuffle([3, 0], ramp(0, 1, 2), ramp(10, 1, 2))")->lanes == std::vector<uint64_t>{11, 0});
+  CHECK(value_of("shuffle([3, 0], ramp(0, 1, 2), ramp(10, 1, 2))")->lanes ==
+        std::vector<uint64_t>{11, 0});
   CHECK(value_of("reduce_add(ramp(1, 1, 4), 2)")->lanes == std::vector<uint64_t>{3, 7});
   CHECK(value_of("reduce_min(ramp(5, -1, 4), 1)")->as_int() == 2);
-  CHECK(value_of("select(ramp(0, 1, 3) < 1, x3(7), x3(8))")->lanes == std::vector<uint64_t>{7, 8, 8});
+  CHECK(value_of("select(ramp(0, 1, 3) < 1, x3(7), x3(8))")->lanes ==
+        std::vector<uint64_t>{7, 8, 8});
   CHECK(value_of("reinterpret(u8x4, 67305985)")->lanes == std::vector<uint64_t>{1, 2, 3, 4});
 }
 
@@ -327,7 +361,8 @@ TEST_CASE("eval: lets, variables and loads") {
   cx.memory["f"] = {10, 20, 30};
   CHECK(value_of("(let t = n + 1 in t*t)", cx)->as_int() == 36);
   CHECK(value_of("(let n = 1 in let n = n + 1 in n) + n", cx)->as_int() == 7);
-  CHECK(value_of("f[ramp(0, 1, 4) if ramp(0, 1, 4) < 3]", cx)->lanes == std::vector<uint64_t>{10, 20, 30, 0});
+  CHECK(value_of("f[ramp(0, 1, 4) if ramp(0, 1, 4) < 3]", cx)->lanes ==
+        std::vector<uint64_t>{10, 20, 30, 0});
   CHECK(!value_of("f[3]", cx));
   CHECK(!value_of("f[-1]", cx));
   CHECK(!value_of("m", cx));
@@ -384,7 +419,8 @@ TEST_CASE("fold: agrees with evaluation on random constant expressions") {
   for (int i = 0; i < 4000; i++) {
     const Type t = gen.any_type();
     const Expr a = gen.constant(t), b = gen.constant(t);
-    const NodeKind kinds[] = {NodeKind::Add, NodeKind::Mul, NodeKind::Div, NodeKind::Mod, NodeKind::LT, NodeKind::NE};
+    const NodeKind kinds[] = {NodeKind::Add, NodeKind::Mul, NodeKind::Div,
+                              NodeKind::Mod, NodeKind::LT,  NodeKind::NE};
     const Expr e = make_binary(kinds[i % 6], a, b), f = fold(e);
     if (!f.defined()) continue;
     folded++;
@@ -402,19 +438,20 @@ TEST_CASE("execute: loops, lets, branches, allocations and masked stores") {
   EvalContext cx;
   cx.memory["out"] = std::vector<uint64_t>(8, 0);
   cx.memory_types["out"] = Int(32);
-  const std::string error = execute(parse_stmt(
-      "allocate t:i32 [4, 2] in stack\n"
-      "for y in 0 +: 2 {\n"
-      "  parallel x in 0 +: 4 {\n"
-      "    let i = y*4 + x\n"
-      "    if x % 2 == 0 {\n"
-      "      t[i] = i*i\n"
-      "    } else {\n"
-      "      t[i] = -1\n"
-      "    }\n"
-      "  }\n"
-      "}\n"
-      "out[ramp(0, 1, 8) if ramp(0, 1, 8) != 2] = t[ramp(0, 1, 8)]\n"), cx);
+  const std::string error =
+      execute(parse_stmt("allocate t:i32 [4, 2] in stack\n"
+                         "for y in 0 +: 2 {\n"
+                         "  parallel x in 0 +: 4 {\n"
+                         "    let i = y*4 + x\n"
+                         "    if x % 2 == 0 {\n"
+                         "      t[i] = i*i\n"
+                         "    } else {\n"
+                         "      t[i] = -1\n"
+                         "    }\n"
+                         "  }\n"
+                         "}\n"
+                         "out[ramp(0, 1, 8) if ramp(0, 1, 8) != 2] = t[ramp(0, 1, 8)]\n"),
+              cx);
   CHECK(error == "");
   std::vector<int64_t> out(cx.memory["out"].begin(), cx.memory["out"].end());
   CHECK(out == std::vector<int64_t>{0, -1, 0, -1, 16, -1, 36, -1});
@@ -426,11 +463,15 @@ TEST_CASE("execute: errors say what went wrong") {
   cx.memory["f"] = {0, 0};
   cx.memory_types["f"] = Int(32);
   CHECK(execute(parse_stmt("f[2] = 1"), cx) == "store to f[2] outside its 2 elements");
-  CHECK(execute(parse_stmt("f[0] = f[-1]"), cx) == "cannot evaluate f[-1]: f[-1] lies outside its 2 elements");
+  CHECK(execute(parse_stmt("f[0] = f[-1]"), cx) ==
+        "cannot evaluate f[-1]: f[-1] lies outside its 2 elements");
   CHECK(execute(parse_stmt("g[0] = 1"), cx) == "buffer g has no memory");
   CHECK(execute(parse_stmt("f[0] = 1:u8"), cx) == "buffer f holds i32, the value is u8");
-  CHECK(execute(parse_stmt("assert 1 == 2, error(\"bad\", 7)"), cx) == "assertion failed: 1 == 2, error(\"bad\", 7)");
+  CHECK(execute(parse_stmt("assert 1 == 2, error(\"bad\", 7)"), cx) ==
+        "assertion failed: 1 == 2, error(\"bad\", 7)");
   CHECK(execute(parse_stmt("f(0) = 1"), cx) == "not a flat statement: f(0) = 1");
-  CHECK(execute(parse_stmt("let n = m\nf[0] = n"), cx) == "cannot evaluate m: variable m has no value");
-  CHECK(execute(parse_stmt("allocate big:i32 [100000, 100000]\nf[0] = 1"), cx) == "allocation of big is too large");
+  CHECK(execute(parse_stmt("let n = m\nf[0] = n"), cx) ==
+        "cannot evaluate m: variable m has no value");
+  CHECK(execute(parse_stmt("allocate big:i32 [100000, 100000]\nf[0] = 1"), cx) ==
+        "allocation of big is too large");
 }

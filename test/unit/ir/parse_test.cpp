@@ -13,11 +13,12 @@ using namespace calotype::ir;
 
 namespace {
 
-std::string reprint(const std::string &text, const ParseContext &cx = {}) { return to_string(parse_expr(text, cx)); }
+std::string reprint(const std::string &text, const ParseContext &cx = {}) {
+  return to_string(parse_expr(text, cx));
+}
 
 // The first line of the message, or what was parsed.
-template <typename Parse>
-std::string message(Parse parse, const std::string &code) {
+template <typename Parse> std::string message(Parse parse, const std::string &code) {
   try {
     return "parsed: " + parse();
   } catch (const CompileError &e) {
@@ -75,7 +76,8 @@ TEST_CASE("parse: numbers") {
 TEST_CASE("parse: comments and line breaks") {
   CHECK(reprint("a +  # one\n b ; two\n") == "a + b");
   CHECK(reprint("a\n+ b") == "a + b");
-  CHECK(to_string(parse_stmt("f[0] = a +\n  b\nf[1] = (a\n  - b)\n-x\n")) == "f[0] = a + b\nf[1] = a - b\n0 - x\n");
+  CHECK(to_string(parse_stmt("f[0] = a +\n  b\nf[1] = (a\n  - b)\n-x\n")) ==
+        "f[0] = a + b\nf[1] = a - b\n0 - x\n");
 }
 
 TEST_CASE("parse: errors have a place and say what was expected") {
@@ -129,8 +131,11 @@ TEST_CASE("parse: a prefix ends where the expression does") {
 
 TEST_CASE("parse: callbacks give names their meaning") {
   ParseContext cx;
-  cx.variable = [](const std::string &name, SrcLoc) { return name == "gain" ? make_var("gain", Float(32)) : Expr(); };
-  cx.member = [](const std::string &name, const std::string &member, const std::vector<Expr> &args, SrcLoc) {
+  cx.variable = [](const std::string &name, SrcLoc) {
+    return name == "gain" ? make_var("gain", Float(32)) : Expr();
+  };
+  cx.member = [](const std::string &name, const std::string &member, const std::vector<Expr> &args,
+                 SrcLoc) {
     return member == "stride" ? make_var(name + ".stride." + to_string(args[0])) : Expr();
   };
   cx.call = [](const std::string &name, const std::vector<Expr> &args, SrcLoc) {
@@ -151,20 +156,27 @@ TEST_CASE("parse: statements with mistakes") {
   CHECK(stmt_error("f[0] = 1 2") == "t.ir:1:10: expected the end of the line, found '2'");
   CHECK(stmt_error("a + b = 1") == "t.ir:1:1: only f(...) and f[...] can be assigned to");
   CHECK(stmt_error("if a {\n}\n") == "t.ir:1:4: a condition is bool, not i32");
-  CHECK(stmt_error("if true {\n  f[0] = 1\n") == "t.ir:2:11: expected '}', found the end of the text");
+  CHECK(stmt_error("if true {\n  f[0] = 1\n") ==
+        "t.ir:2:11: expected '}', found the end of the text");
   CHECK(stmt_error("}") == "t.ir:1:1: expected an expression, found '}'");
-  CHECK(stmt_error("allocate f:u9q [1]") == "t.ir:1:12: expected a type such as i32, u8, f32 or bool, found 'u9q'");
+  CHECK(stmt_error("allocate f:u9q [1]") ==
+        "t.ir:1:12: expected a type such as i32, u8, f32 or bool, found 'u9q'");
   CHECK(stmt_error("realize f:u8 [0 +: 1] in cellar") ==
-        "t.ir:1:26: expected a place in memory (heap, stack, register, gpu_shared ...), found 'cellar'");
+        "t.ir:1:26: expected a place in memory (heap, stack, register, gpu_shared ...), found "
+        "'cellar'");
   CHECK(stmt_error("f[ramp(0, 1, 4)] = 1") == "t.ir:1:1: the value has 1 lanes, the index 4");
 }
 
 TEST_CASE("parse: programs with mistakes") {
-  CHECK(program_error("program p {\nfunc f(x): i32 {\n f(x) = g(x)\n}\n}") == "t.ir:3:9: no Func 'g' is declared above");
+  CHECK(program_error("program p {\nfunc f(x): i32 {\n f(x) = g(x)\n}\n}") ==
+        "t.ir:3:9: no Func 'g' is declared above");
   CHECK(program_error("program p {\noutput f\n}") == "t.ir:2:8: no Func 'f' is declared above");
-  CHECK(program_error("program p {\nparam a: i32 colour=3\n}") == "t.ir:2:14: a parameter has no 'colour'");
-  CHECK(program_error("program p {\nfunc f(x): i32 {\n}\n}") == "t.ir:2:6: Func 'f' has no definition");
-  CHECK(program_error("program p {\nfunc f(x): i32 {\n g(x) = 1\n}\n}") == "t.ir:3:2: no Func 'g' is declared above");
+  CHECK(program_error("program p {\nparam a: i32 colour=3\n}") ==
+        "t.ir:2:14: a parameter has no 'colour'");
+  CHECK(program_error("program p {\nfunc f(x): i32 {\n}\n}") ==
+        "t.ir:2:6: Func 'f' has no definition");
+  CHECK(program_error("program p {\nfunc f(x): i32 {\n g(x) = 1\n}\n}") ==
+        "t.ir:3:2: no Func 'g' is declared above");
   CHECK(program_error("nonsense") == "t.ir:1:1: expected 'program', found 'nonsense'");
 }
 
@@ -177,7 +189,8 @@ TEST_CASE("parse: deep text from strangers is refused, not followed") {
     }
     return std::string("parsed");
   };
-  const std::string open(300, '('), close(300, ')'), more(1000000, '('), minus(1000000, '-'), nots(1000000, '!');
+  const std::string open(300, '('), close(300, ')'), more(1000000, '('), minus(1000000, '-'),
+      nots(1000000, '!');
   CHECK(code([&] { parse_expr(open + "a" + close); }) == "S0002");
   CHECK(code([&] { parse_expr(std::string(200, '(') + "a" + std::string(200, ')')); }) == "parsed");
   CHECK(code([&] { parse_expr(more); }) == "S0002");

@@ -50,17 +50,20 @@ TEST_CASE("print: parentheses stand only where they are needed") {
   CHECK(to_string(make_mul(make_add(x, y), x)) == "(x + y)*x");
   CHECK(to_string(make_sub(x, make_sub(y, x))) == "x - (y - x)");
   CHECK(to_string(make_sub(make_sub(x, y), x)) == "x - y - x");
-  CHECK(to_string(make_and(make_lt(x, y), make_not(make_or(make_eq(x, y), make_ge(x, y))))) == "x < y && !(x == y || x >= y)");
+  CHECK(to_string(make_and(make_lt(x, y), make_not(make_or(make_eq(x, y), make_ge(x, y))))) ==
+        "x < y && !(x == y || x >= y)");
 }
 
 TEST_CASE("print: variables, calls, loads and vectors") {
   const Expr w = make_var("w", Float(32));
   CHECK(to_string(make_add(w, make_float(Float(32), 1))) == "w:f32 + 1.0f");
-  CHECK(to_string(make_let("t", w, make_add(make_var("t", Float(32)), make_var("t", Float(32))))) == "(let t = w:f32 in t + t)");
+  CHECK(to_string(make_let("t", w, make_add(make_var("t", Float(32)), make_var("t", Float(32))))) ==
+        "(let t = w:f32 in t + t)");
   CHECK(to_string(make_func_call(UInt(16), "f", {x, y}, 1)) == "f(x, y).1:u16");
   CHECK(to_string(make_func_call(Int(32), "g[0]", {x})) == "`g[0]`(x)");
   CHECK(to_string(make_func_call(Int(32), "round", {x})) == "`round`(x)");
-  CHECK(to_string(make_load(UInt(8), "f", make_ramp(x, make_int(Int(32), 1), 8))) == "f[ramp(x, 1, 8)]:u8");
+  CHECK(to_string(make_load(UInt(8), "f", make_ramp(x, make_int(Int(32), 1), 8))) ==
+        "f[ramp(x, 1, 8)]:u8");
   CHECK(to_string(make_load(Int(32), "f", x, make_lt(x, y))) == "f[x if x < y]");
   CHECK(to_string(make_cast(UInt(16), x)) == "u16(x)");
   CHECK(to_string(make_reinterpret(Float(32), x)) == "reinterpret(f32, x)");
@@ -68,11 +71,15 @@ TEST_CASE("print: variables, calls, loads and vectors") {
 }
 
 TEST_CASE("print: statements") {
-  const Stmt s = make_realize("f", {UInt(16)}, MemoryType::Heap, {{x, make_int(Int(32), 10)}}, {},
+  const Stmt s = make_realize(
+      "f", {UInt(16)}, MemoryType::Heap, {{x, make_int(Int(32), 10)}}, {},
       make_block(make_producer("f", make_for("x", make_int(Int(32), 0), y, ForType::Parallel,
-                    make_provide("f", {make_cast(UInt(16), x)}, {x}))),
-                 make_consumer("f", make_let_stmt("t", make_func_call(UInt(16), "f", {y}),
-                    make_if(make_lt(x, y), make_store("out", make_var("t", UInt(16)), y), make_store("out", make_uint(UInt(16), 0), y))))));
+                                             make_provide("f", {make_cast(UInt(16), x)}, {x}))),
+                 make_consumer(
+                     "f", make_let_stmt(
+                              "t", make_func_call(UInt(16), "f", {y}),
+                              make_if(make_lt(x, y), make_store("out", make_var("t", UInt(16)), y),
+                                      make_store("out", make_uint(UInt(16), 0), y))))));
   CHECK(to_string(s) ==
         "realize f:u16 [x +: 10] in heap\n"
         "produce f {\n"
@@ -117,8 +124,10 @@ TEST_CASE("print: floats of all bit patterns read back with the same bits") {
 TEST_CASE("print: a let, allocate or realize that ends before its block gets braces") {
   const Stmt store = make_store("f", x, y);
   check_same(make_block(make_let_stmt("x", y, store), store));
-  check_same(make_block(make_allocate("f", Int(32), MemoryType::Stack, {}, {}, store), make_let_stmt("y", x, store)));
-  CHECK(to_string(make_block(make_let_stmt("x", y, store), store)) == "{\n  let x = y\n  f[y] = x\n}\nf[y] = x\n");
+  check_same(make_block(make_allocate("f", Int(32), MemoryType::Stack, {}, {}, store),
+                        make_let_stmt("y", x, store)));
+  CHECK(to_string(make_block(make_let_stmt("x", y, store), store)) ==
+        "{\n  let x = y\n  f[y] = x\n}\nf[y] = x\n");
 }
 
 TEST_CASE("print: deep and long programs are printed and read back") {
@@ -142,7 +151,8 @@ TEST_CASE("print: deep and long programs are printed and read back") {
 
 TEST_CASE("print: a deep expression is printed from a small stack") {
   Expr deep = x;
-  for (int i = 0; i < 100000; i++) deep = make_not(make_lt(make_select(make_eq(x, y), x, y), x)), deep = make_select(deep, x, y);
+  for (int i = 0; i < 100000; i++)
+    deep = make_not(make_lt(make_select(make_eq(x, y), x, y), x)), deep = make_select(deep, x, y);
   for (int i = 0; i < 100000; i++) deep = make_max(deep, y);
   CHECK(to_string(deep).size() > 700000);
 }
@@ -165,7 +175,8 @@ TEST_CASE("print: programs read back") {
       "  }\n"
       "  func hist(x): {i32, f32} {\n"
       "    hist(x) = {0, 0.0f}\n"
-      "    hist(i32(blur_x(r.x, r.y))) = {hist(r.x) + 1, hist(r.x).1*@gain} for r.x in 0 +: 10, r.y in -1 +: 5 if r.x < r.y\n"
+      "    hist(i32(blur_x(r.x, r.y))) = {hist(r.x) + 1, hist(r.x).1*@gain} for r.x in 0 +: 10, "
+      "r.y in -1 +: 5 if r.x < r.y\n"
       "  }\n"
       "  func `g[0]`(x): i32 {\n"
       "    `g[0]`(x) = hist(x)\n"

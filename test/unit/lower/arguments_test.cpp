@@ -14,7 +14,7 @@ namespace {
 
 // A compiled program with one input and one output, called with any buffers.
 class Function {
- public:
+public:
   Function(const std::string &program, const std::string &lines)
       : case_(program, lines), jit_(codegen::compile_jit(case_.lowered, get_host_target())) {}
   int call(halide_buffer_t *in, halide_buffer_t *out) {
@@ -24,7 +24,7 @@ class Function {
   }
   std::string message() const { return context_->error().text(); }
 
- private:
+private:
   LoweredCase case_;
   codegen::JitFunction jit_;
   std::unique_ptr<runtime::JitContext> context_;
@@ -84,7 +84,8 @@ TEST_CASE("arguments: null, type and rank") {
 }
 
 TEST_CASE("arguments: bound() is checked against the caller's buffer") {
-  CHECK(run_lines(blur_text(), "out.bound(x, 0, 16).vectorize(x)\n", {{0, 0}, {16, 3}, 0}).kind == CaseResult::Same);
+  CHECK(run_lines(blur_text(), "out.bound(x, 0, 16).vectorize(x)\n", {{0, 0}, {16, 3}, 0}).kind ==
+        CaseResult::Same);
   CaseResult r = run_lines(blur_text(), "out.bound(x, 0, 16).vectorize(x)\n", {{0, 0}, {17, 3}, 0});
   CHECK(r.kind == CaseResult::Failed);
   has(r.text, "out");

@@ -14,7 +14,7 @@ namespace {
 // Loops named `name` in program order, with the number of clamps (min, max) directly or deeply inside.
 std::vector<int> clamps_in_loops(const ir::Stmt &s, const std::string &name) {
   class Finder final : public ir::IRMutator {
-   public:
+  public:
     explicit Finder(std::string n) : name_(std::move(n)) {}
     using IRMutator::visit;
     std::vector<int> found;
@@ -26,7 +26,7 @@ std::vector<int> clamps_in_loops(const ir::Stmt &s, const std::string &name) {
       return ir::Stmt(op);
     }
 
-   private:
+  private:
     std::string name_;
   };
   Finder f(name);
@@ -39,7 +39,8 @@ const char *const kClamped =
     "  param in0: u8[2]\n"
     "  param w: i32 bits=60:u64\n"
     "  func out(x, y): u8 {\n"
-    "    out(x, y) = @in0(max(min(likely(x - 1), 60), 0), y) / 2:u8 + @in0(max(min(likely(x + 1), 60), 0), y) / 2:u8\n"
+    "    out(x, y) = @in0(max(min(likely(x - 1), 60), 0), y) / 2:u8 + @in0(max(min(likely(x + 1), "
+    "60), 0), y) / 2:u8\n"
     "  }\n"
     "  output out\n"
     "}\n";
@@ -54,7 +55,9 @@ TEST_CASE("partitioning: the steady state has no clamps") {
 }
 
 TEST_CASE("partitioning: values stay at every size and position") {
-  for (const char *lines : {"", "out.vectorize(x, 8)\n", "out.split(x, xo, xi, 16).vectorize(xi, 8)\n", "out.parallel(y).vectorize(x, 16, GuardWithIf)\n"}) {
+  for (const char *lines :
+       {"", "out.vectorize(x, 8)\n", "out.split(x, xo, xi, 16).vectorize(xi, 8)\n",
+        "out.parallel(y).vectorize(x, 16, GuardWithIf)\n"}) {
     for (int min : {-70, -3, 0, 40, 100}) {
       INFO(lines << " min " << min);
       CHECK(first_difference(kClamped, lines, 35, 2, min) == "");
@@ -80,14 +83,19 @@ TEST_CASE("vectors: every lane count gives the same picture") {
     INFO(lanes);
     std::string n = std::to_string(lanes);
     CHECK(first_difference(blur_text(), "out.vectorize(x, " + n + ")\n", 12, 2) == "");
-    CHECK(run_lines(blur_text(), "out.vectorize(y, " + n + ")\nbx.compute_root().vectorize(x, " + n + ")\n", {{-9, 4}, {37, 21}, 3}).kind == CaseResult::Same);
+    CHECK(run_lines(blur_text(),
+                    "out.vectorize(y, " + n + ")\nbx.compute_root().vectorize(x, " + n + ")\n",
+                    {{-9, 4}, {37, 21}, 3})
+              .kind == CaseResult::Same);
   }
 }
 
 TEST_CASE("loops: fused, renamed and reordered loops") {
-  for (const char *lines : {"out.fuse(x, y, t).parallel(t)\n", "out.fuse(x, y, t).vectorize(t, 8)\n", "out.rename(x, u).reorder(y, u)\n",
-                            "out.split(x, xo, xi, 4).fuse(xo, y, t).parallel(t).vectorize(xi)\n", "out.fuse(y, x, t)\n",
-                            "out.fuse(x, y, t).split(t, to, ti, 7).unroll(ti)\nbx.compute_at(out, to)\n"}) {
+  for (const char *lines :
+       {"out.fuse(x, y, t).parallel(t)\n", "out.fuse(x, y, t).vectorize(t, 8)\n",
+        "out.rename(x, u).reorder(y, u)\n",
+        "out.split(x, xo, xi, 4).fuse(xo, y, t).parallel(t).vectorize(xi)\n", "out.fuse(y, x, t)\n",
+        "out.fuse(x, y, t).split(t, to, ti, 7).unroll(ti)\nbx.compute_at(out, to)\n"}) {
     INFO(lines);
     CHECK(first_difference(blur_text(), lines, 20, 6) == "");
   }
@@ -95,5 +103,6 @@ TEST_CASE("loops: fused, renamed and reordered loops") {
 
 TEST_CASE("unrolling: copies of a loop that ends early") {
   CHECK(first_difference(blur_text(), "out.unroll(x, 3).unroll(y, 2)\n", 14, 5) == "");
-  CHECK(first_difference(blur_text(), "out.unroll(x, 3, GuardWithIf)\nbx.compute_at(out, x)\n", 14, 5) == "");
+  CHECK(first_difference(blur_text(), "out.unroll(x, 3, GuardWithIf)\nbx.compute_at(out, x)\n", 14,
+                         5) == "");
 }

@@ -35,23 +35,28 @@ struct LoweredCase {
   lower::PassContext context;
   lower::LoweredFunction lowered;
 
-  LoweredCase(const std::string &text, const std::string &lines) : program(ir::parse_program(text)) {
+  LoweredCase(const std::string &text, const std::string &lines)
+      : program(ir::parse_program(text)) {
     Target t = get_host_target();
-    state = schedule::apply(program, schedule::parse_schedule("calotype 1\n" + lines, "test.sched"), t);
+    state =
+        schedule::apply(program, schedule::parse_schedule("calotype 1\n" + lines, "test.sched"), t);
     lowered = lower::lower(program, state, t, context);
   }
   std::string slides(const std::string &func) const { return context.storage.at(func).slides; }
   std::string folds(const std::string &func) const { return context.storage.at(func).folds; }
 };
 
-inline CaseResult run_lines(const std::string &program, const std::string &lines, const CaseSize &size, uint64_t seed = 1) {
+inline CaseResult run_lines(const std::string &program, const std::string &lines,
+                            const CaseSize &size, uint64_t seed = 1) {
   return run_case(ir::parse_program(program), "calotype 1\n" + lines, size, seed);
 }
 
 /// Runs one compiled case at every extent of the first dimension from 1 to `last`.
-inline std::string first_difference(const std::string &program, const std::string &lines, int last, int second = 5, int min = 0) {
+inline std::string first_difference(const std::string &program, const std::string &lines, int last,
+                                    int second = 5, int min = 0) {
   ir::Program p = ir::parse_program(program);
-  CompiledCase c(p, schedule::parse_schedule("calotype 1\n" + lines, "test.sched"), get_host_target());
+  CompiledCase c(p, schedule::parse_schedule("calotype 1\n" + lines, "test.sched"),
+                 get_host_target());
   if (c.compiled().kind != CaseResult::Same) return c.compiled().text;
   for (int n = 1; n <= last; n++) {
     CaseResult r = c.run({{min, -2, 0, 0}, {n, second, 2, 2}, 0}, static_cast<uint64_t>(n));

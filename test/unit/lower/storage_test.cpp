@@ -9,7 +9,9 @@ using namespace calotype::test;
 namespace {
 const CaseSize kSize{{3, -4}, {21, 17}, 0};
 
-CaseResult::Kind blur(const std::string &lines) { return run_lines(blur_text(), lines, kSize).kind; }
+CaseResult::Kind blur(const std::string &lines) {
+  return run_lines(blur_text(), lines, kSize).kind;
+}
 }  // namespace
 
 TEST_CASE("storage: a window stored outside of the rows slides and folds") {
@@ -23,9 +25,12 @@ TEST_CASE("storage: strips of rows slide through both loops") {
   const std::string lines = "out.split(y, yo, yi, 8)\nbx.store_root().compute_at(out, yi)\n";
   CHECK(LoweredCase(blur_text(), lines).slides("bx").find("slides over y") == 0);
   CHECK(blur(lines) == CaseResult::Same);
-  CHECK(blur("out.split(y, yo, yi, 8).parallel(yo)\nbx.store_at(out, yo).compute_at(out, yi)\n") == CaseResult::Same);
-  CHECK(blur("out.split(y, yo, yi, 8, ShiftInwards)\nbx.store_root().compute_at(out, yi)\n") == CaseResult::Same);
-  CHECK(blur("out.split(y, yo, yi, 5).unroll(yi)\nbx.store_root().compute_at(out, yi)\n") == CaseResult::Same);
+  CHECK(blur("out.split(y, yo, yi, 8).parallel(yo)\nbx.store_at(out, yo).compute_at(out, yi)\n") ==
+        CaseResult::Same);
+  CHECK(blur("out.split(y, yo, yi, 8, ShiftInwards)\nbx.store_root().compute_at(out, yi)\n") ==
+        CaseResult::Same);
+  CHECK(blur("out.split(y, yo, yi, 5).unroll(yi)\nbx.store_root().compute_at(out, yi)\n") ==
+        CaseResult::Same);
 }
 
 TEST_CASE("storage: a Func with updates does not slide, and says why") {

@@ -7,9 +7,11 @@ using namespace calotype;
 using namespace calotype::test;
 
 namespace {
-const char *const kAnySize[] = {"GuardWithIf", "Predicate", "ShiftInwards", "ShiftInwardsAndBlend", "Auto"};
-const char *const kAll[] = {"GuardWithIf",          "Predicate",       "PredicateLoads", "PredicateStores", "ShiftInwards",
-                            "ShiftInwardsAndBlend", "RoundUpAndBlend", "RoundUp",        "Auto"};
+const char *const kAnySize[] = {"GuardWithIf", "Predicate", "ShiftInwards", "ShiftInwardsAndBlend",
+                                "Auto"};
+const char *const kAll[] = {"GuardWithIf",     "Predicate",    "PredicateLoads",
+                            "PredicateStores", "ShiftInwards", "ShiftInwardsAndBlend",
+                            "RoundUpAndBlend", "RoundUp",      "Auto"};
 
 std::string with_tail(std::string lines, const std::string &tail) {
   for (size_t at; (at = lines.find("TAIL")) != std::string::npos;) lines.replace(at, 4, tail);
@@ -35,7 +37,8 @@ TEST_CASE("tails: a vectorised output works at every width, whatever the tail") 
   for (const char *tail : kAnySize) {
     INFO(tail);
     CHECK(first_difference(blur_text(), with_tail("out.vectorize(x, 8, TAIL)\n", tail), 40) == "");
-    CHECK(first_difference(blur_text(), with_tail("out.vectorize(x, 8, TAIL)\n", tail), 20, 3, -7) == "");
+    CHECK(first_difference(blur_text(), with_tail("out.vectorize(x, 8, TAIL)\n", tail), 20, 3,
+                           -7) == "");
   }
 }
 
@@ -43,7 +46,8 @@ TEST_CASE("tails: splits of splits") {
   for (const char *outer : kAnySize) {
     for (const char *inner : kAnySize) {
       INFO(outer << " " << inner);
-      std::string lines = with_tail("out.split(x, xo, xi, 12, TAIL)", outer) + with_tail(".split(xi, xm, xv, 4, TAIL).vectorize(xv)\n", inner);
+      std::string lines = with_tail("out.split(x, xo, xi, 12, TAIL)", outer) +
+                          with_tail(".split(xi, xm, xv, 4, TAIL).vectorize(xv)\n", inner);
       CHECK(first_difference(blur_text(), lines, 30, 2) == "");
     }
   }
@@ -52,32 +56,57 @@ TEST_CASE("tails: splits of splits") {
 TEST_CASE("tails: serial, unrolled and parallel inner loops") {
   for (const char *tail : kAnySize) {
     INFO(tail);
-    CHECK(first_difference(blur_text(), with_tail("out.split(x, xo, xi, 5, TAIL)\n", tail), 20, 2) == "");
-    CHECK(first_difference(blur_text(), with_tail("out.split(x, xo, xi, 5, TAIL).unroll(xi)\n", tail), 20, 2) == "");
-    CHECK(first_difference(blur_text(), with_tail("out.split(x, xo, xi, 5, TAIL).reorder(xo, xi)\n", tail), 20, 2) == "");
-    CHECK(first_difference(blur_text(), with_tail("out.split(x, xo, xi, 5, TAIL).parallel(xo)\n", tail), 20, 2) == "");
-    CHECK(first_difference(blur_text(), with_tail("out.tile(x, y, xi, yi, 7, 3, TAIL).vectorize(xi, 4, TAIL)\n", tail), 20, 4) == "");
+    CHECK(first_difference(blur_text(), with_tail("out.split(x, xo, xi, 5, TAIL)\n", tail), 20,
+                           2) == "");
+    CHECK(first_difference(blur_text(),
+                           with_tail("out.split(x, xo, xi, 5, TAIL).unroll(xi)\n", tail), 20,
+                           2) == "");
+    CHECK(first_difference(blur_text(),
+                           with_tail("out.split(x, xo, xi, 5, TAIL).reorder(xo, xi)\n", tail), 20,
+                           2) == "");
+    CHECK(first_difference(blur_text(),
+                           with_tail("out.split(x, xo, xi, 5, TAIL).parallel(xo)\n", tail), 20,
+                           2) == "");
+    CHECK(first_difference(
+              blur_text(),
+              with_tail("out.tile(x, y, xi, yi, 7, 3, TAIL).vectorize(xi, 4, TAIL)\n", tail), 20,
+              4) == "");
   }
 }
 
 TEST_CASE("tails: producers take any tail") {
   for (const char *tail : kAll) {
     INFO(tail);
-    CHECK(first_difference(blur_text(), with_tail("bx.compute_root().vectorize(x, 8, TAIL)\n", tail), 20, 3) == "");
-    CHECK(first_difference(blur_text(), with_tail("bx.compute_at(out, y).vectorize(x, 8, TAIL)\n", tail), 20, 3) == "");
     CHECK(first_difference(blur_text(),
-                           with_tail("out.tile(x, y, xi, yi, 6, 2)\nbx.compute_at(out, x).split(x, xo, xi, 4, TAIL).vectorize(xi)\n", tail),
+                           with_tail("bx.compute_root().vectorize(x, 8, TAIL)\n", tail), 20,
+                           3) == "");
+    CHECK(first_difference(blur_text(),
+                           with_tail("bx.compute_at(out, y).vectorize(x, 8, TAIL)\n", tail), 20,
+                           3) == "");
+    CHECK(first_difference(blur_text(),
+                           with_tail("out.tile(x, y, xi, yi, 6, 2)\nbx.compute_at(out, x).split(x, "
+                                     "xo, xi, 4, TAIL).vectorize(xi)\n",
+                                     tail),
                            20, 5) == "");
   }
 }
 
 TEST_CASE("tails: loops of updates compute each element once") {
-  for (const char *tail : {"GuardWithIf", "Predicate", "Auto", "ShiftInwardsAndBlend", "RoundUpAndBlend"}) {
+  for (const char *tail :
+       {"GuardWithIf", "Predicate", "Auto", "ShiftInwardsAndBlend", "RoundUpAndBlend"}) {
     INFO(tail);
-    CHECK(first_difference(kUpdated, with_tail("f.compute_root().update(0).vectorize(x, 8, TAIL)\n", tail), 20, 3) == "");
-    CHECK(first_difference(kUpdated, with_tail("f.compute_at(out, y).update(0).split(x, xo, xi, 3, TAIL)\n", tail), 20, 3) == "");
+    CHECK(first_difference(kUpdated,
+                           with_tail("f.compute_root().update(0).vectorize(x, 8, TAIL)\n", tail),
+                           20, 3) == "");
+    CHECK(first_difference(
+              kUpdated,
+              with_tail("f.compute_at(out, y).update(0).split(x, xo, xi, 3, TAIL)\n", tail), 20,
+              3) == "");
   }
-  CHECK(first_difference(kUpdated, "f.compute_root().update(0).split(r.x, ro, ri, 2).reorder(ri, x, ro).vectorize(x, 4)\n", 20, 3) == "");
+  CHECK(first_difference(
+            kUpdated,
+            "f.compute_root().update(0).split(r.x, ro, ri, 2).reorder(ri, x, ro).vectorize(x, 4)\n",
+            20, 3) == "");
 }
 
 TEST_CASE("tails: rounding up asks an output for room, and says so") {
@@ -90,7 +119,11 @@ TEST_CASE("tails: rounding up asks an output for room, and says so") {
 }
 
 TEST_CASE("tails: a plain vectorize works on the smallest picture") {
-  CHECK(run_lines(blur_text(), "out.vectorize(x, 16)\n", {{0, 0}, {7, 1}, 0}).kind == CaseResult::Same);
-  CHECK(run_lines(blur_text(), "out.vectorize(x, 16)\nbx.compute_at(out, y).vectorize(x, 16)\n", {{0, 0}, {1, 1}, 0}).kind == CaseResult::Same);
-  CHECK(run_lines(blur_text(), "out.vectorize(x, 16)\n", {{0, 0}, {0, 5}, 0}).kind == CaseResult::Same);
+  CHECK(run_lines(blur_text(), "out.vectorize(x, 16)\n", {{0, 0}, {7, 1}, 0}).kind ==
+        CaseResult::Same);
+  CHECK(run_lines(blur_text(), "out.vectorize(x, 16)\nbx.compute_at(out, y).vectorize(x, 16)\n",
+                  {{0, 0}, {1, 1}, 0})
+            .kind == CaseResult::Same);
+  CHECK(run_lines(blur_text(), "out.vectorize(x, 16)\n", {{0, 0}, {0, 5}, 0}).kind ==
+        CaseResult::Same);
 }
