@@ -208,8 +208,8 @@ private:
     for (size_t i = store.depth; i < loops_.size(); i++) {
       q.loops.push_back({loops_[i].name, loops_[i].kind, loops_[i].min, loops_[i].extent});
     }
-    q.innermost_storage =
-        state_.of(f.name).storage_order.empty() ? f.args[0] : state_.of(f.name).storage_order[0];
+    const std::vector<Name> &order = state_.of(f.name).storage_order;
+    if (!f.args.empty()) q.innermost_storage = order.empty() ? f.args[0] : order[0];
     const schedule::StageState &st = state_.of(f.name).stages[0];
     StageLoops loops(f, 0, st, TailMode::Shift, {});
     for (Name a : f.args) q.rounding_slack.push_back(loops.rounding_slack(a));

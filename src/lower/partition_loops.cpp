@@ -125,9 +125,9 @@ public:
   Stmt visit(const For *op) override { return op; }  // inner loops are cut on their own
   Stmt visit(const LetStmt *op) override {
     Expr value = mutate(op->value);
-    if (uses_var(value, loop_) || uses_known(value)) known_.push(op->name, value);
+    known_.push(op->name, value);  // conditions are decided before the loop, where the name means nothing
     Stmt body = mutate(op->body);
-    if (known_.contains(op->name)) known_.pop(op->name);
+    known_.pop(op->name);
     return make_let_stmt(op->name, value, body);
   }
 
@@ -171,11 +171,11 @@ private:
     return mutate(p);
   }
 
-  bool uses_known(const Expr &e) const {
-    for (Name n : free_vars(e)) {
-      if (known_.contains(n)) return true;
-    }
-    return false;
+  // Memory may change in the loop.
+  static bool reads_memory(const Expr &e) {
+    bool reads = false;
+    for_each_expr(e, [&](const Expr &x) { reads |= x.as<Load>() || !is_pure(x); });
+    return reads;
   }
 
   // In terms of the loop variable, through lets.
@@ -198,7 +198,7 @@ private:
       if (!conjuncts(simplify(resolve(c)), &simple)) return false;
       for (const Expr &e : simple) {
         if (is_const_one(e)) continue;
-        if (is_const_zero(e)) return false;
+        if (is_const_zero(e) || reads_memory(e)) return false;
         if (uses_var(e, loop_)) {
           Interval i = analysis::solve_inner(e, loop_);
           if (!i.has_lower() && !i.has_upper()) return false;
@@ -227,7 +227,7 @@ private:
   }
 
   Name loop_;
-  Scope<Expr> known_;  // lets that depend on the loop
+  Scope<Expr> known_;  // lets inside the loop
 
 public:
   std::vector<Decided> decided;

@@ -143,6 +143,7 @@ public:
   explicit Fuzzer(long seed) : seed_(seed) {}
 
   void run() {
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);
     std::printf("fuzz: seed %ld\n", seed_);
     std::fflush(stdout);
     watch();

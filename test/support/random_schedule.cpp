@@ -273,7 +273,7 @@ private:
       if (dice_.chance(40)) text += ", " + std::to_string(dice_.below(m));
       line(i, 0, text + ")");
     } else if (!output && dice_.chance(3)) {  // far more than needed
-      line(i, 0, "bound(" + v + ", -300, 700)");
+      line(i, 0, "bound(" + v + ", -40, 90)");
     }
   }
 
