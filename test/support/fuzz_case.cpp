@@ -2,6 +2,7 @@
 // still seen, until none is left or time is up.
 #include "fuzz_case.h"
 
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +25,13 @@ namespace calotype::test {
 using namespace ir;  // makers
 
 namespace {
+
+// What a child process is doing, for its parent: c compiles, r runs.
+volatile char *stage_page() {
+  static auto *page = static_cast<volatile char *>(
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  return page;
+}
 
 bool contains(const std::string &s, const char *what) { return s.find(what) != std::string::npos; }
 
@@ -54,7 +62,9 @@ bool may_have_dead_reads(const Program &p) {
           const Call *c = x.as<Call>();
           if (!c || c->call_type != CallType::Halide) return;
           for (const Expr &index : c->args) {
-            for_each_expr(index, [&](const Expr &i) { dead |= i.as<Call>() && i.as<Call>()->call_type == CallType::Image; });
+            for_each_expr(index, [&](const Expr &i) {
+              dead |= i.as<Call>() && i.as<Call>()->call_type == CallType::Image;
+            });
           }
         });
       }
@@ -112,6 +122,7 @@ FuzzVerdict judge(const FuzzCase &c) {
       return v;
     }
     bool may_refuse = may_refuse_runs(p, c.schedule);
+    *stage_page() = 'r';
     for (const FuzzRun &run : c.runs) {
       CaseResult result = compiled.run(run.size, run.seed, run.special_floats);
       if (result.kind == CaseResult::Different) return fail("different", result.text);
@@ -137,6 +148,7 @@ FuzzVerdict judge(const FuzzCase &c) {
 FuzzVerdict judge_apart(const FuzzCase &c, int seconds) {
   int pipe_ends[2];
   FuzzVerdict v;
+  *stage_page() = 'c';
   if (pipe(pipe_ends) != 0) return judge(c);
   pid_t child = fork();
   if (child < 0) return judge(c);
@@ -145,7 +157,8 @@ FuzzVerdict judge_apart(const FuzzCase &c, int seconds) {
     for (int s : {SIGSEGV, SIGABRT, SIGFPE, SIGILL, SIGBUS, SIGALRM}) signal(s, SIG_DFL);
     alarm(static_cast<unsigned>(seconds));
     FuzzVerdict mine = judge(c);
-    std::string text = std::to_string(mine.kind) + "\n" + mine.signature + "\n" + mine.text;
+    std::string text = std::to_string(mine.kind) + " " + std::to_string(mine.refused_runs) + "\n" +
+                       mine.signature + "\n" + mine.text;
     ssize_t ignored = write(pipe_ends[1], text.data(), std::min<size_t>(text.size(), 60000));
     (void)ignored;
     _exit(0);
@@ -159,8 +172,10 @@ FuzzVerdict judge_apart(const FuzzCase &c, int seconds) {
   int status = 0;
   waitpid(child, &status, 0);
   if (WIFSIGNALED(status) || text.empty()) {
-    v.kind = FuzzVerdict::Fail;
-    v.signature = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "hang" : "crash";
+    bool slow = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
+    v.kind = slow && *stage_page() == 'r' ? FuzzVerdict::Slow : FuzzVerdict::Fail;
+    v.signature =
+        slow ? "hang" : std::string("crash in ") + (*stage_page() == 'r' ? "run" : "compile");
     v.text = v.signature +
              (WIFSIGNALED(status) ? ", signal " + std::to_string(WTERMSIG(status)) : std::string());
     return v;
@@ -169,6 +184,7 @@ FuzzVerdict judge_apart(const FuzzCase &c, int seconds) {
   std::string line;
   std::getline(in, line);
   v.kind = static_cast<FuzzVerdict::Kind>(std::stoi(line));
+  v.refused_runs = std::stoi(line.substr(2));
   std::getline(in, v.signature);
   std::getline(in, v.text, '\0');
   return v;

@@ -22,7 +22,7 @@ struct FuzzCase {
 };
 
 struct FuzzVerdict {
-  enum Kind { Pass, Refused, Fail } kind = Pass;
+  enum Kind { Pass, Refused, Fail, Slow } kind = Pass;
   std::string signature;  ///< of failures: the same failure has the same one
   std::string text;
   int refused_runs = 0;  ///< runs refused for a reason that the schedule or program gives
@@ -31,7 +31,8 @@ struct FuzzVerdict {
 /// Compiles and runs the case. Refusals with a code are fine, unless the schedule is plain; internal errors, values
 /// that differ and run-time errors without a reason are failures.
 FuzzVerdict judge(const FuzzCase &c);
-/// The same in a child process: crashes and hangs become verdicts.
+/// The same in a child process: crashes become verdicts, and so do compilations that take too long; a program that only
+/// runs for long is Slow, no failure.
 FuzzVerdict judge_apart(const FuzzCase &c, int seconds = 20);
 
 std::string to_text(const FuzzCase &c, const std::string &remark);
