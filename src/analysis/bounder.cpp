@@ -120,12 +120,21 @@ Expr Bounder::scalar_form(const Expr &e, const Expr &lane, int lanes) {
   }
       CALO_BINARY(Add)
       CALO_BINARY(Sub)
-    CALO_BINARY(Mul)
-    CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min) CALO_BINARY(Max) CALO_BINARY(EQ)
-        CALO_BINARY(NE) CALO_BINARY(LT) CALO_BINARY(LE) CALO_BINARY(GT) CALO_BINARY(GE)
-            CALO_BINARY(And) CALO_BINARY(Or)
+      CALO_BINARY(Mul)
+      CALO_BINARY(Div)
+      CALO_BINARY(Mod)
+      CALO_BINARY(Min)
+      CALO_BINARY(Max)
+      CALO_BINARY(EQ)
+      CALO_BINARY(NE)
+      CALO_BINARY(LT)
+      CALO_BINARY(LE)
+      CALO_BINARY(GT)
+      CALO_BINARY(GE)
+      CALO_BINARY(And)
+      CALO_BINARY(Or)
 #undef CALO_BINARY
-                case NodeKind::Not: {
+    case NodeKind::Not: {
       Expr a = part(e.as<Not>()->a);
       return a.defined() ? make_not(a) : a;
     }

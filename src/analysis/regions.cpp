@@ -70,13 +70,30 @@ private:
   CALO_ONCE(Cast)
   CALO_ONCE(Add)
   CALO_ONCE(Sub)
-  CALO_ONCE(Mul) CALO_ONCE(Div) CALO_ONCE(Mod) CALO_ONCE(Min) CALO_ONCE(Max) CALO_ONCE(EQ)
-      CALO_ONCE(NE) CALO_ONCE(LT) CALO_ONCE(LE) CALO_ONCE(GT) CALO_ONCE(GE) CALO_ONCE(And)
-          CALO_ONCE(Or) CALO_ONCE(Not) CALO_ONCE(Select) CALO_ONCE(Load) CALO_ONCE(Ramp)
-              CALO_ONCE(Broadcast) CALO_ONCE(Shuffle) CALO_ONCE(VectorReduce) CALO_ONCE(Reinterpret)
+  CALO_ONCE(Mul)
+  CALO_ONCE(Div)
+  CALO_ONCE(Mod)
+  CALO_ONCE(Min)
+  CALO_ONCE(Max)
+  CALO_ONCE(EQ)
+  CALO_ONCE(NE)
+  CALO_ONCE(LT)
+  CALO_ONCE(LE)
+  CALO_ONCE(GT)
+  CALO_ONCE(GE)
+  CALO_ONCE(And)
+  CALO_ONCE(Or)
+  CALO_ONCE(Not)
+  CALO_ONCE(Select)
+  CALO_ONCE(Load)
+  CALO_ONCE(Ramp)
+  CALO_ONCE(Broadcast)
+  CALO_ONCE(Shuffle)
+  CALO_ONCE(VectorReduce)
+  CALO_ONCE(Reinterpret)
 #undef CALO_ONCE
 
-                  void visit(const Call *op) override {
+  void visit(const Call *op) override {
     if (!first_visit(op)) return;
     if (op->op == Intrinsic::if_then_else) {
       enter(op->args[0]);

@@ -170,14 +170,21 @@ int operands(const Expr &e, const Expr **out) {
     return 2;
     CALO_BINARY(Add)
     CALO_BINARY(Sub)
-  CALO_BINARY(Mul)
-  CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min) CALO_BINARY(Max) CALO_BINARY(EQ)
-      CALO_BINARY(NE) CALO_BINARY(LT) CALO_BINARY(LE) CALO_BINARY(GT) CALO_BINARY(GE)
-          CALO_BINARY(And) CALO_BINARY(Or)
+    CALO_BINARY(Mul)
+    CALO_BINARY(Div)
+    CALO_BINARY(Mod)
+    CALO_BINARY(Min)
+    CALO_BINARY(Max)
+    CALO_BINARY(EQ)
+    CALO_BINARY(NE)
+    CALO_BINARY(LT)
+    CALO_BINARY(LE)
+    CALO_BINARY(GT)
+    CALO_BINARY(GE)
+    CALO_BINARY(And)
+    CALO_BINARY(Or)
 #undef CALO_BINARY
-              case NodeKind::Not:
-    out[0] = &e.as<Not>()->a;
-    return 1;
+    case NodeKind::Not: out[0] = &e.as<Not>()->a; return 1;
     case NodeKind::Select:
       out[0] = &e.as<Select>()->condition;
       out[1] = &e.as<Select>()->true_value;

@@ -36,9 +36,12 @@ bool operands_of(const Expr &e, Expr *a, Expr *b) {
     CALO_BINARY(Add)
     CALO_BINARY(Sub)
     CALO_BINARY(Mul)
-    CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min) CALO_BINARY(Max)
+    CALO_BINARY(Div)
+    CALO_BINARY(Mod)
+    CALO_BINARY(Min)
+    CALO_BINARY(Max)
 #undef CALO_BINARY
-        default : return false;
+    default: return false;
   }
 }
 

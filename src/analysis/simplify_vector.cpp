@@ -35,21 +35,27 @@ Expr Simplifier::hoist_broadcast(const Expr &e) {
   case NodeKind::K: return lower_binary(e.as<K>()->a, e.as<K>()->b);
     CALO_BINARY(Add)
     CALO_BINARY(Sub)
-  CALO_BINARY(Mul)
-  CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min) CALO_BINARY(Max) CALO_BINARY(EQ)
-      CALO_BINARY(NE) CALO_BINARY(LT) CALO_BINARY(LE)
+    CALO_BINARY(Mul)
+    CALO_BINARY(Div)
+    CALO_BINARY(Mod)
+    CALO_BINARY(Min)
+    CALO_BINARY(Max)
+    CALO_BINARY(EQ)
+    CALO_BINARY(NE)
+    CALO_BINARY(LT)
+    CALO_BINARY(LE)
 #undef CALO_BINARY
-          case NodeKind::Select: {
-    const Select *op = e.as<Select>();
-    if (!op->condition.type().is_scalar() || !is_scalar_broadcast(op->true_value) ||
-        !is_scalar_broadcast(op->false_value)) {
-      return e;
+    case NodeKind::Select: {
+      const Select *op = e.as<Select>();
+      if (!op->condition.type().is_scalar() || !is_scalar_broadcast(op->true_value) ||
+          !is_scalar_broadcast(op->false_value)) {
+        return e;
+      }
+      Expr s = make_select(op->condition, op->true_value.as<Broadcast>()->value,
+                           op->false_value.as<Broadcast>()->value);
+      return make_broadcast(mutate(s), e.type().lanes());
     }
-    Expr s = make_select(op->condition, op->true_value.as<Broadcast>()->value,
-                         op->false_value.as<Broadcast>()->value);
-    return make_broadcast(mutate(s), e.type().lanes());
-  }
-  default: return e;
+    default: return e;
   }
 }
 

@@ -127,10 +127,20 @@ Value *Emitter::binary(const Expr &e) {
     CASE(Add)
     CASE(Sub)
     CASE(Mul)
-    CASE(Div) CASE(Mod) CASE(Min) CASE(Max) CASE(EQ) CASE(NE) CASE(LT) CASE(LE) CASE(GT) CASE(GE)
-        CASE(And) CASE(Or)
+    CASE(Div)
+    CASE(Mod)
+    CASE(Min)
+    CASE(Max)
+    CASE(EQ)
+    CASE(NE)
+    CASE(LT)
+    CASE(LE)
+    CASE(GT)
+    CASE(GE)
+    CASE(And)
+    CASE(Or)
 #undef CASE
-            default : no_code_for("this kind of expression");
+    default: no_code_for("this kind of expression");
   }
 }
 

@@ -136,11 +136,23 @@ bool Evaluator::node(const Expr &e, Value *out) {
     case NodeKind::Reinterpret: return reinterpret(e.as<Reinterpret>(), out);
 #define BINARY(K) \
   case NodeKind::K: return binary(e.as<K>()->a, e.as<K>()->b, NodeKind::K, e.type(), out);
-    BINARY(Add)
-    BINARY(Sub) BINARY(Mul) BINARY(Div) BINARY(Mod) BINARY(Min) BINARY(Max) BINARY(EQ) BINARY(NE)
-        BINARY(LT) BINARY(LE) BINARY(GT) BINARY(GE) BINARY(And) BINARY(Or)
+      BINARY(Add)
+      BINARY(Sub)
+      BINARY(Mul)
+      BINARY(Div)
+      BINARY(Mod)
+      BINARY(Min)
+      BINARY(Max)
+      BINARY(EQ)
+      BINARY(NE)
+      BINARY(LT)
+      BINARY(LE)
+      BINARY(GT)
+      BINARY(GE)
+      BINARY(And)
+      BINARY(Or)
 #undef BINARY
-            case NodeKind::Not:
+    case NodeKind::Not:
       if (!eval(e.as<Not>()->a, out)) return false;
       for (uint64_t &lane : out->lanes) lane = !lane;
       return true;
@@ -570,14 +582,26 @@ bool fold_lane(const Expr &e, uint64_t *out, ScalarFlags *flags) {
   switch (e.kind()) {
 #define BINARY(K) \
   case NodeKind::K: return fold_binary(e, e.as<K>()->a, e.as<K>()->b, out, flags);
-  BINARY(Add)
-  BINARY(Sub) BINARY(Mul) BINARY(Div) BINARY(Mod) BINARY(Min) BINARY(Max) BINARY(EQ) BINARY(NE)
-      BINARY(LT) BINARY(LE) BINARY(GT) BINARY(GE) BINARY(And) BINARY(Or)
+    BINARY(Add)
+    BINARY(Sub)
+    BINARY(Mul)
+    BINARY(Div)
+    BINARY(Mod)
+    BINARY(Min)
+    BINARY(Max)
+    BINARY(EQ)
+    BINARY(NE)
+    BINARY(LT)
+    BINARY(LE)
+    BINARY(GT)
+    BINARY(GE)
+    BINARY(And)
+    BINARY(Or)
 #undef BINARY
-          case NodeKind::Not:
-    if (!constant_lane(e.as<Not>()->a, &x)) return false;
-    *out = !x;
-    return true;
+    case NodeKind::Not:
+      if (!constant_lane(e.as<Not>()->a, &x)) return false;
+      *out = !x;
+      return true;
     case NodeKind::Cast: {
       const Expr &value = e.as<Cast>()->value;
       if (e.type().is_handle() || !constant_lane(value, &x)) return false;

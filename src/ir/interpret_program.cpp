@@ -223,11 +223,20 @@ private:
       CALO_BINARY(Add)
       CALO_BINARY(Sub)
       CALO_BINARY(Mul)
-      CALO_BINARY(Div) CALO_BINARY(Mod) CALO_BINARY(Min) CALO_BINARY(Max) CALO_BINARY(EQ)
-          CALO_BINARY(NE) CALO_BINARY(LT) CALO_BINARY(LE) CALO_BINARY(GT) CALO_BINARY(GE)
-              CALO_BINARY(And) CALO_BINARY(Or)
+      CALO_BINARY(Div)
+      CALO_BINARY(Mod)
+      CALO_BINARY(Min)
+      CALO_BINARY(Max)
+      CALO_BINARY(EQ)
+      CALO_BINARY(NE)
+      CALO_BINARY(LT)
+      CALO_BINARY(LE)
+      CALO_BINARY(GT)
+      CALO_BINARY(GE)
+      CALO_BINARY(And)
+      CALO_BINARY(Or)
 #undef CALO_BINARY
-                  default : internal("node has no place in a definition");
+      default: internal("node has no place in a definition");
     }
     const int x = value_of(a), y = value_of(b);
     if (options_.track_unspecified) watch_overflow(e, x, y);

@@ -189,13 +189,38 @@ CALO_EXPORT Expr count_trailing_zeros(const Expr &a);
 
 // ---- floating-point functions: integers become float32 first ------------------------------------
 
-#define CALO_FLOAT_FUNCTIONS(X)                                                                   \
-  X(sqrt)                                                                                         \
-  X(sin)                                                                                          \
-  X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(exp) \
-      X(log) X(erf) X(floor) X(ceil) X(trunc) X(round) X(fast_exp) X(fast_log) X(fast_sin)        \
-          X(fast_cos) X(fast_tan) X(fast_asin) X(fast_acos) X(fast_atan) X(fast_tanh)             \
-              X(fast_inverse) X(fast_inverse_sqrt)
+#define CALO_FLOAT_FUNCTIONS(X) \
+  X(sqrt)                       \
+  X(sin)                        \
+  X(cos)                        \
+  X(tan)                        \
+  X(asin)                       \
+  X(acos)                       \
+  X(atan)                       \
+  X(sinh)                       \
+  X(cosh)                       \
+  X(tanh)                       \
+  X(asinh)                      \
+  X(acosh)                      \
+  X(atanh)                      \
+  X(exp)                        \
+  X(log)                        \
+  X(erf)                        \
+  X(floor)                      \
+  X(ceil)                       \
+  X(trunc)                      \
+  X(round)                      \
+  X(fast_exp)                   \
+  X(fast_log)                   \
+  X(fast_sin)                   \
+  X(fast_cos)                   \
+  X(fast_tan)                   \
+  X(fast_asin)                  \
+  X(fast_acos)                  \
+  X(fast_atan)                  \
+  X(fast_tanh)                  \
+  X(fast_inverse)               \
+  X(fast_inverse_sqrt)
 #define CALO_FLOAT_FUNCTION(name) CALO_EXPORT Expr name(const Expr &x);
 CALO_FLOAT_FUNCTIONS(CALO_FLOAT_FUNCTION)
 #undef CALO_FLOAT_FUNCTION

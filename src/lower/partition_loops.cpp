@@ -125,7 +125,8 @@ public:
   Stmt visit(const For *op) override { return op; }  // inner loops are cut on their own
   Stmt visit(const LetStmt *op) override {
     Expr value = mutate(op->value);
-    known_.push(op->name, value);  // conditions are decided before the loop, where the name means nothing
+    known_.push(op->name,
+                value);  // conditions are decided before the loop, where the name means nothing
     Stmt body = mutate(op->body);
     known_.pop(op->name);
     return make_let_stmt(op->name, value, body);

@@ -38,11 +38,20 @@ std::vector<int64_t> lanes_of(const Expr &e, Env env) {
       OP(Add, a + b)
       OP(Sub, a - b)
       OP(Mul, a * b)
-    OP(Div, div(a, b))
-    OP(Mod, mod(a, b)) OP(Min, a < b ? a : b) OP(Max, a > b ? a : b) OP(EQ, a == b) OP(NE, a != b)
-        OP(LT, a < b) OP(LE, a <= b) OP(GT, a > b) OP(GE, a >= b) OP(And, a && b) OP(Or, a || b)
+      OP(Div, div(a, b))
+      OP(Mod, mod(a, b))
+      OP(Min, a < b ? a : b)
+      OP(Max, a > b ? a : b)
+      OP(EQ, a == b)
+      OP(NE, a != b)
+      OP(LT, a < b)
+      OP(LE, a <= b)
+      OP(GT, a > b)
+      OP(GE, a >= b)
+      OP(And, a && b)
+      OP(Or, a || b)
 #undef OP
-            case NodeKind::Not: {
+    case NodeKind::Not: {
       std::vector<int64_t> r = lanes_of(e.as<Not>()->a, env);
       for (int64_t &v : r) v = !v;
       return r;
@@ -82,7 +91,7 @@ std::vector<int64_t> lanes_of(const Expr &e, Env env) {
       return r;
     }
     case NodeKind::Call: return lanes_of(e.as<Call>()->args[0], env);  // likely
-      default : throw std::runtime_error("lanes_of: node not supported");
+    default: throw std::runtime_error("lanes_of: node not supported");
   }
 }
 
@@ -114,12 +123,18 @@ std::string text(const Expr &e) {
       OP(Add, " + ")
       OP(Sub, " - ")
       OP(Mul, "*")
-    OP(Div, "/")
-    OP(Mod, " % ") OP(EQ, " == ") OP(NE, " != ") OP(LT, " < ") OP(LE, " <= ") OP(GT, " > ")
-        OP(GE, " >= ") OP(And, " && ") OP(Or, " || ")
+      OP(Div, "/")
+      OP(Mod, " % ")
+      OP(EQ, " == ")
+      OP(NE, " != ")
+      OP(LT, " < ")
+      OP(LE, " <= ")
+      OP(GT, " > ")
+      OP(GE, " >= ")
+      OP(And, " && ")
+      OP(Or, " || ")
 #undef OP
-            case NodeKind::Min:
-      return call("min", e.as<Min>()->a, e.as<Min>()->b);
+    case NodeKind::Min: return call("min", e.as<Min>()->a, e.as<Min>()->b);
     case NodeKind::Max: return call("max", e.as<Max>()->a, e.as<Max>()->b);
     case NodeKind::Not: return "!" + text(e.as<Not>()->a);
     case NodeKind::Select:
