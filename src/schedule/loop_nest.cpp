@@ -104,10 +104,17 @@ private:
       case Site::AtRoot: return level.is_root();
       case Site::AtLoop:
         return level.kind == Level::Kind::At && level.func == site.owner.func &&
-               level.var == site.var && (level.stage < 0 || level.stage == site.owner.stage);
+               (level.stage < 0 || level.stage == site.owner.stage) && names(level, site);
       case Site::AtCompute: return false;
     }
     return false;
+  }
+
+  // A name may stand for another loop in each stage: x is r.x where there is no x.
+  bool names(const Level &level, const Site &site) const {
+    const std::vector<Loop> &loops = state_.of(site.owner.func).stages[site.owner.stage].loops;
+    const int i = find_loop(*program_.find(site.owner.func), loops, level.var);
+    return i >= 0 && loops[i].var == site.var;
   }
 
   // Everything that one stage's definition reads, directly or through other Funcs.
