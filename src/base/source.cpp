@@ -64,7 +64,8 @@ std::string printable(std::string s) {
 size_t columns(const std::string &s, size_t from, size_t to) {
   size_t n = 0;
   for (size_t i = from; i < std::min(to, s.size()); i++) n += !continues_character(s[i]);
-  return n + (to > s.size() ? to - std::max(from, s.size()) : 0);
+  const size_t past = std::max(from, s.size());
+  return n + (to > past ? to - past : 0);
 }
 
 }  // namespace
@@ -97,8 +98,8 @@ std::string excerpt(const SrcLoc &loc) {
     first = begin > kWidest / 2 ? begin - kWidest / 2 : 0;
     while (first < line.size() && continues_character(line[first])) first++;
     line = line.substr(first, kWidest);
-    begin -= first;
-    end = std::min(end - first, line.size() + 1);
+    begin -= std::min(begin, first);
+    end = std::min(end - std::min(end, first), line.size() + 1);
   }
   while (!line.empty() && line.back() == ' ') line.pop_back();
   char number[16];

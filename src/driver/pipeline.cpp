@@ -271,7 +271,10 @@ public:
     }
   }
 
-  void run() { code_->run(args_, &context_); }
+  void run() {
+    need_memory();
+    code_->run(args_, &context_);
+  }
 
   /// Makes buffers for inputs that have none.
   void infer_inputs() {
@@ -293,6 +296,21 @@ public:
   }
 
 private:
+  // A buffer without memory asks a compiled function for bounds; here values were asked for.
+  void need_memory() const {
+    for (size_t i = 0; i < args_.size(); i++) {
+      const lower::LoweredArgument &a = code_->function().args[i];
+      if (a.kind == lower::LoweredArgument::Kind::InputScalar || !args_[i]) continue;
+      const auto *b = static_cast<const halide_buffer_t *>(args_[i]);
+      if (!b->is_bounds_query() || b->number_of_elements() == 0) continue;
+      const bool input = a.kind == lower::LoweredArgument::Kind::InputBuffer;
+      raise(Diagnostic("R0101", lang::recent_position(),
+                       code_->function().name.str() + ": the " + (input ? "input " : "output ") +
+                           a.name + " has no memory: its host pointer is null")
+                .fix("allocate the buffer, or use infer_input_bounds to ask for its size"));
+    }
+  }
+
   struct Shape {
     halide_buffer_t raw{};
     std::vector<halide_dimension_t> dims;

@@ -1,6 +1,8 @@
 // Default visits and rebuilds, generated from nodes.def, and the small walks everything uses.
 #include "visit.h"
 
+#include <algorithm>
+
 namespace calotype::ir {
 
 // --- Visiting ------------------------------------------------------------------------------------------------------
@@ -68,6 +70,73 @@ void IRVisitor::visit_stmt(const Stmt &s) {
 #undef FIELD
 #undef EXPR
 #undef STMT
+
+// --- Sizes ---------------------------------------------------------------------------------------
+
+namespace {
+struct Children {
+  std::vector<const BaseExprNode *> *out;
+  void operator()(const Expr &e) const {
+    if (e.defined()) out->push_back(e.get());
+  }
+  void operator()(const std::vector<Expr> &es) const {
+    for (const Expr &e : es) (*this)(e);
+  }
+  template <typename T> void operator()(const T &) const {}
+};
+
+std::vector<const BaseExprNode *> children_of(const BaseExprNode *node) {
+  std::vector<const BaseExprNode *> result;
+  [[maybe_unused]] Children f{&result};
+  switch (node->node_type) {
+#define FIELD(T, n) f(op->n);
+#define EXPR(Name, fields)                                       \
+  case NodeKind::Name: {                                         \
+    [[maybe_unused]] auto *op = static_cast<const Name *>(node); \
+    fields break;                                                \
+  }
+#define STMT(Name, fields) \
+  case NodeKind::Name: break;
+#include "nodes.def"
+#undef FIELD
+#undef EXPR
+#undef STMT
+  }
+  return result;
+}
+
+// Folds the expression bottom-up without recursion; shared nodes once.
+template <typename V, typename Combine> V fold_up(const Expr &e, Combine combine) {
+  if (!e.defined()) return V();
+  std::unordered_map<const BaseExprNode *, V> done;
+  std::vector<std::pair<const BaseExprNode *, bool>> work{{e.get(), false}};
+  while (!work.empty()) {
+    auto [node, entered] = work.back();
+    work.pop_back();
+    if (done.count(node)) continue;
+    const std::vector<const BaseExprNode *> children = children_of(node);
+    if (!entered) {
+      work.emplace_back(node, true);
+      for (const BaseExprNode *c : children) {
+        if (!done.count(c)) work.emplace_back(c, false);
+      }
+      continue;
+    }
+    V v = V();
+    for (const BaseExprNode *c : children) v = combine(v, done[c]);
+    done[node] = v + 1;
+  }
+  return done[e.get()];
+}
+}  // namespace
+
+size_t depth(const Expr &e, size_t limit) {
+  return std::min(limit, fold_up<size_t>(e, [](size_t a, size_t b) { return std::max(a, b); }));
+}
+
+double tree_size(const Expr &e, double limit) {
+  return std::min(limit, fold_up<double>(e, [](double a, double b) { return a + b; }));
+}
 
 // --- Rewriting -----------------------------------------------------------------------------------------------------
 IRMutator::~IRMutator() = default;

@@ -92,6 +92,11 @@ CALO_EXPORT Stmt substitute(const Substitution &map, const Stmt &s);
 /// Inlines every Let inside `e`.
 CALO_EXPORT Expr substitute_in_lets(const Expr &e);
 
+/// Height of the tree below e, shared nodes once; needs no stack. Stops counting at `limit`.
+CALO_EXPORT size_t depth(const Expr &e, size_t limit);
+/// Nodes of the tree below e, shared nodes as often as they are used; saturates at `limit`.
+CALO_EXPORT double tree_size(const Expr &e, double limit);
+
 CALO_EXPORT bool uses_var(const Expr &e, Name name);
 CALO_EXPORT bool uses_var(const Stmt &s, Name name);
 CALO_EXPORT bool uses_any_var(const Expr &e, const std::unordered_set<Name> &names);

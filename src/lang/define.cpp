@@ -1,6 +1,8 @@
 // Definitions: what f(x, y) = e means, and every mistake that can be made in it.
 #include <algorithm>
+#include <functional>
 
+#include "../base/stack.h"
 #include "../ir/visit.h"
 #include "internal.h"
 
@@ -346,17 +348,48 @@ private:
 
 }  // namespace
 
+namespace {
+constexpr size_t kDeepest = 20000;  // levels of nesting that every later pass carries on its stack
+constexpr size_t kShallow = 500;    // levels that the caller's stack carries
+
+// Runs `work` on a stack that suits the depth of the definition.
+void on_fitting_stack(const std::vector<Expr> &args, const std::vector<Expr> &values, SrcLoc at,
+                      const std::function<void()> &work) {
+  size_t deepest = 0;
+  for (const Expr &e : args) deepest = std::max(deepest, ir::depth(e, kDeepest + 1));
+  for (const Expr &e : values) deepest = std::max(deepest, ir::depth(e, kDeepest + 1));
+  if (deepest > kDeepest) {
+    raise(Diagnostic(
+              "L0216", at,
+              "the expression is nested more than " + std::to_string(kDeepest) + " operations deep")
+              .fix("name a part of it by a Func of its own, or use an RDom"));
+  }
+  if (deepest <= kShallow) return work();
+  run_on_large_stack([&] {
+    note_position(at);
+    work();
+  });
+}
+}  // namespace
+
 int define(ir::FunctionBody &f, std::vector<Expr> args, std::vector<Expr> values, SrcLoc at) {
   note_position(at);
-  return Definer(f, std::move(args), std::move(values), at).run();
+  int stage = 0;
+  on_fitting_stack(args, values, at,
+                   [&] { stage = Definer(f, std::move(args), std::move(values), at).run(); });
+  return stage;
 }
 
 int define_over(ir::FunctionBody &f, std::vector<Expr> args, std::vector<Expr> values,
                 const Ref<ir::ReductionDomain> &domain, SrcLoc at) {
   note_position(at);
-  Definer definer(f, std::move(args), std::move(values), at);
-  definer.set_domain(domain);
-  return definer.run();
+  int stage = 0;
+  on_fitting_stack(args, values, at, [&] {
+    Definer definer(f, std::move(args), std::move(values), at);
+    definer.set_domain(domain);
+    stage = definer.run();
+  });
+  return stage;
 }
 
 std::vector<Expr> exprs_of(const Coordinate *coords, size_t n) {

@@ -56,6 +56,13 @@ struct CALO_EXPORT Coordinate {
   Coordinate(const T &e, SrcLoc at = SrcLoc::here()) : expr(e), loc(at) {}
   template <typename T, typename std::enable_if<std::is_integral<T>::value, int>::type = 0>
   Coordinate(T e, SrcLoc at = SrcLoc::here()) : expr(static_cast<int32_t>(e)), loc(at) {}
+  /// Things that stand for a whole number, as GeneratorParam<int> does.
+  template <typename T, typename std::enable_if<!std::is_convertible<const T &, Expr>::value &&
+                                                    std::is_convertible<const T &, int>::value &&
+                                                    std::is_class<T>::value,
+                                                int>::type = 0>
+  Coordinate(const T &e, SrcLoc at = SrcLoc::here(), long = 0)
+      : expr(static_cast<int32_t>(e)), loc(at) {}
   /// Refused where it is used, with a message of its own.
   template <typename T, typename std::enable_if<std::is_floating_point<T>::value, int>::type = 0>
   Coordinate(T e, SrcLoc at = SrcLoc::here(), int = 0) : expr(static_cast<float>(e)), loc(at) {}

@@ -162,8 +162,8 @@ private:
                     std::vector<Let> &lets, std::unordered_map<Name, Expr> &maxes) {
     Name min_name = StageLoops::min_symbol(f.name, stage, v),
          max_name = StageLoops::max_symbol(f.name, stage, v);
-    meaning_[min_name] = range.min;
-    meaning_[max_name] = range.max;
+    meaning_[min_name] = expand(range.min);
+    meaning_[max_name] = expand(range.max);
     Expr first = slide ? slide->first(range.min) : range.min;
     lets.push_back({min_name, first});
     Expr min = make_var(min_name);
@@ -280,8 +280,8 @@ private:
       Name min_name = f.name + ".store." + f.args[d] + ".min",
            max_name = f.name + ".store." + f.args[d] + ".max";
       lets.push_back({min_name, r.stored[d].min});
-      meaning_[min_name] = r.stored[d].min;
-      meaning_[max_name] = r.stored[d].max;
+      meaning_[min_name] = expand(r.stored[d].min);
+      meaning_[max_name] = expand(r.stored[d].max);
       Expr min = make_var(min_name), max = make_var(max_name);
       if (as_const_int(extent)) {
         max = simplify(make_add(min, make_sub(extent, c32(1))));
@@ -413,6 +413,15 @@ private:
     return site;
   }
 
+  [[noreturn]] static void refuse_unknown_extent(Name func, const schedule::Loop &loop) {
+    const bool vector = loop.kind == ForType::Vectorized;
+    const std::string verb = vector ? "vectorize" : "unroll";
+    raise(Diagnostic("S0112", loop.loc,
+                     func.str() + " cannot " + verb + " " + loop.var.str() +
+                         ": how far this loop runs is not a constant")
+              .fix(verb + "(" + loop.var.str() + ", n) for blocks of n, or bound() the dimension"));
+  }
+
   Stmt build_loop(const LoopNode &n) {
     OpenStage &open = *stage_stack_.back();
     Name var = n.loop.var;
@@ -422,8 +431,10 @@ private:
                   open.loops->loop_extent(var),
                   {}};
     bool fixed_length = loop.kind == ForType::Vectorized || loop.kind == ForType::Unrolled;
-    if (fixed_length && mode_ == TailMode::Guard && !as_const_int(loop.extent))
+    if (fixed_length && !as_const_int(loop.extent)) {
+      if (mode_ == TailMode::Shift) refuse_unknown_extent(open.stage.func, n.loop);
       loop.kind = ForType::Serial;
+    }
     loops_.push_back(loop);
     open.fixed.insert(var);
     Stmt body = build_site(n, owner_site(), {});

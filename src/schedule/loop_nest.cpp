@@ -38,6 +38,20 @@ private:
   const std::unordered_map<Name, const ir::Function *> &bodies_;
 };
 
+// Each inlined reader multiplies its producers' expressions: a chain of n Funcs with two reads each makes 2^n.
+void refuse_large(const ir::Function &f) {
+  constexpr double kLargest = 200000;  // operations; a few seconds of compilation
+  for (const ir::Definition &d : f.definitions) {
+    for (const Expr &e : d.values) {
+      if (ir::tree_size(e, kLargest) < kLargest) continue;
+      raise(Diagnostic(
+                "S0118", d.loc,
+                "with everything it reads inlined, " + f.name + " has more than 200000 operations")
+                .fix("compute_root() or compute_at(...) on some of the Funcs it reads"));
+    }
+  }
+}
+
 }  // namespace
 
 ir::Program inline_funcs(const ir::Program &p, const ScheduleState &state) {
@@ -58,6 +72,7 @@ ir::Program inline_funcs(const ir::Program &p, const ScheduleState &state) {
       }
       d.predicate = inliner.mutate(d.predicate);
     }
+    refuse_large(f);
     if (inlined(p, f, state)) bodies[f.name] = &f;
   }
   for (const ir::Function &f : all) {

@@ -113,14 +113,24 @@ bool parse_vec(const std::string &name, Type *t) {
 
 std::string before_dot(const std::string &name) { return name.substr(0, name.find('.')); }
 
+// "input.extent.7" of a 3-dimensional input names nothing.
+bool has_dimension(const std::string &name, int dimensions) {
+  const size_t dot = name.rfind('.');
+  return dot == std::string::npos || std::atoi(name.c_str() + dot + 1) < dimensions;
+}
+
 // The parameter that `name` is, or whose buffer field it is.
 ir::ParameterRef find_param(const ir::Program &p, const std::string &name) {
   for (const ir::ParameterRef &param : p.params) {
-    if (!param->is_buffer ? param->name == name : param->name == before_dot(name)) return param;
+    if (!param->is_buffer
+            ? param->name == name
+            : param->name == before_dot(name) && has_dimension(name, param->dimensions)) {
+      return param;
+    }
   }
   for (const ir::Function &f : p.funcs) {
     for (const ir::ParameterRef &param : f.outputs) {
-      if (param && param->is_buffer &&
+      if (param && param->is_buffer && has_dimension(name, f.dimensions()) &&
           (param->name == before_dot(name) || f.name == before_dot(name)))
         return param;
     }

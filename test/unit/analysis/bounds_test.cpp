@@ -66,7 +66,8 @@ TEST_CASE("bounds: tight where promised") {
   CHECK(bounds(ir::make_cast(UInt(8), y)) == "0u .. 7u");
   CHECK(bounds(ir::make_cast(UInt(8), x)) == "0u .. 255u");
   an::Interval i = an::bounds_of_expr(call("f", {x}), {});
-  CHECK(i.is_point());
+  CHECK(!i.has_lower());  // memory may change: a value in it is no symbol of a region
+  CHECK(!i.has_upper());
   ir::Scope<an::Interval> scope;
   scope.push("x", {a, b, {}});
   CHECK(an::bounds_of_expr(call("f", {x}), scope).unbounded_because.find("f(...)") !=
