@@ -221,6 +221,11 @@ std::string choose_schedule_file(const std::string &folder, const Target &target
   return Chooser(folder, target, variant, parameters).run();
 }
 
+bool is_schedule_target(const std::string &name) {
+  FileName read;
+  return read_target(name, &read) && read.target == name;
+}
+
 std::string why_schedule_file_does_not_fit(const std::string &path, const Target &target,
                                            const Parameters &parameters) {
   const size_t slash = path.rfind('/');

@@ -226,11 +226,22 @@ private:
     }
     if (first == "calotype") version(start);
     if (first == "pipeline") once(&schedule_.pipeline, start, rest_of_line());
-    if (first == "target") once(&schedule_.target, start, rest_of_line());
+    if (first == "target") target(start);
     if (first == "when") when();
     if (first == "base") base(start);
     expect_line_end();
     return true;
+  }
+
+  void target(size_t start) {
+    const size_t at = pos_;
+    const std::string name = rest_of_line();
+    if (!is_schedule_target(name)) {
+      throw Mistake{syntax(at, "no schedule is for a target called " + name)
+                        .fix("any, x86-64, x86-64-sse41, x86-64-avx, x86-64-avx2, x86-64-avx512, "
+                             "cuda, cuda-80 ...")};
+    }
+    once(&schedule_.target, start, name);
   }
 
   void version(size_t start) {
