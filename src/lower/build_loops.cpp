@@ -65,8 +65,22 @@ private:
   struct OpenStore {
     size_t depth = 0;  // loops open when the storage began
     Box bounds;        // symbols
+    // The ring that every place that computes the Func agreed on so far; dim -1: none.
+    bool planned = false;
     int fold_dim = -1;
     int64_t fold_factor = 0;
+
+    void agree_on_fold(int dim, int64_t factor) {
+      if (!planned) {
+        fold_dim = dim;
+        fold_factor = factor;
+      } else if (dim != fold_dim) {
+        fold_dim = -1;
+      } else {
+        fold_factor = std::max(fold_factor, factor);
+      }
+      planned = true;
+    }
   };
   struct Let {
     Name name;
@@ -214,10 +228,9 @@ private:
     StageLoops loops(f, 0, st, TailMode::Shift, {});
     for (Name a : f.args) q.rounding_slack.push_back(loops.rounding_slack(a));
     Slide s = lower::plan_slide(q);
+    store.agree_on_fold(s.dim >= 0 && s.fold_factor > 0 ? s.dim : -1, s.fold_factor);
     if (s.dim >= 0) {
       loops_[store.depth + s.first_loop].marks.push_back(s.mark);
-      store.fold_dim = s.fold_factor > 0 ? s.dim : -1;
-      store.fold_factor = s.fold_factor;
       cx_.storage[f.name].folds = s.fold_report;
     }
     return s;
@@ -300,6 +313,9 @@ private:
     if (!computed_here) {
       open = stores_[n.func];
       stores_.erase(n.func);
+    }
+    if (open.planned && open.fold_dim < 0 && cx_.storage[n.func].folds.rfind("folds", 0) == 0) {
+      cx_.storage[n.func].folds = "not folded: the places that compute it need different rings";
     }
     if (open.fold_dim >= 0) {
       Range &b = bounds[open.fold_dim];
