@@ -3,6 +3,7 @@
 #include "fuzz_case.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -154,8 +155,12 @@ FuzzVerdict judge_apart(const FuzzCase &c, int seconds) {
   if (child < 0) return judge(c);
   if (child == 0) {
     close(pipe_ends[0]);
-    for (int s : {SIGSEGV, SIGABRT, SIGFPE, SIGILL, SIGBUS, SIGALRM}) signal(s, SIG_DFL);
-    alarm(static_cast<unsigned>(seconds));
+    for (int s : {SIGSEGV, SIGABRT, SIGFPE, SIGILL, SIGBUS, SIGALRM, SIGXCPU}) signal(s, SIG_DFL);
+    // Time of the processor: a busy machine is no hang. The alarm is for waits that never end.
+    const rlim_t limit = static_cast<rlim_t>(seconds);
+    const rlimit cpu{limit, limit + 5};
+    setrlimit(RLIMIT_CPU, &cpu);
+    alarm(static_cast<unsigned>(seconds) * 6);
     FuzzVerdict mine = judge(c);
     std::string text = std::to_string(mine.kind) + " " + std::to_string(mine.refused_runs) + "\n" +
                        mine.signature + "\n" + mine.text;
@@ -172,7 +177,7 @@ FuzzVerdict judge_apart(const FuzzCase &c, int seconds) {
   int status = 0;
   waitpid(child, &status, 0);
   if (WIFSIGNALED(status) || text.empty()) {
-    bool slow = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
+    bool slow = WIFSIGNALED(status) && (WTERMSIG(status) == SIGALRM || WTERMSIG(status) == SIGXCPU);
     v.kind = slow && *stage_page() == 'r' ? FuzzVerdict::Slow : FuzzVerdict::Fail;
     v.signature =
         slow ? "hang" : std::string("crash in ") + (*stage_page() == 'r' ? "run" : "compile");

@@ -33,7 +33,7 @@ struct FuzzVerdict {
 FuzzVerdict judge(const FuzzCase &c);
 /// The same in a child process: crashes become verdicts, and so do compilations that take too long; a program that only
 /// runs for long is Slow, no failure.
-FuzzVerdict judge_apart(const FuzzCase &c, int seconds = 20);
+FuzzVerdict judge_apart(const FuzzCase &c, int seconds = 40);
 
 std::string to_text(const FuzzCase &c, const std::string &remark);
 FuzzCase parse_case(const std::string &text);
