@@ -396,14 +396,14 @@ std::string count_text(double n) {
 
 struct Report {
   lower::PassContext cx;
-  schedule::ScheduleState state;
+  schedule::Scheduled scheduled;
   std::string nest, missing;
   std::map<Name, FuncWork> work;
 };
 
 void fill(const Algorithm &a, const Choice &choice, Report &r) {
-  r.state = schedule::apply(a.program, schedule::resolve(a.program, choice.schedule), a.target);
-  lower::lower(a.program, r.state, a.target, r.cx);
+  r.scheduled = schedule::apply(a.program, choice.schedule, a.target);
+  lower::lower(r.scheduled, a.target, r.cx);
   ir::EvalContext sizes = estimates_of(a, &r.missing);
   run_on_large_stack([&] {
     const ir::Stmt loops = lower::run_pass("build_loops", {}, r.cx);
@@ -435,11 +435,12 @@ std::string signature(const ir::Function &f) {
 }
 
 bool is_computed(const Algorithm &a, const Report &r, const ir::Function &f) {
-  return a.program.is_output(f.name) || !r.state.of(f.name).compute.is_inlined() || f.has_updates();
+  return a.program.is_output(f.name) || !r.scheduled.of(f.name).compute.is_inlined() ||
+         f.has_updates();
 }
 
 Json func_json(const Algorithm &a, const Report &r, const ir::Function &f) {
-  const schedule::FuncState &s = r.state.of(f.name);
+  const schedule::FuncState &s = r.scheduled.of(f.name);
   Json j{{"name", f.name.str()}, {"source", to_string(f.pure().loc)}};
   std::vector<std::string> args, types;
   for (const Name n : f.args) args.push_back(n);
@@ -472,7 +473,7 @@ Json func_json(const Algorithm &a, const Report &r, const ir::Function &f) {
 }
 
 void print_func(const Algorithm &a, const Report &r, const ir::Function &f) {
-  const schedule::FuncState &s = r.state.of(f.name);
+  const schedule::FuncState &s = r.scheduled.of(f.name);
   std::printf("  %s   %s", signature(f).c_str(), to_string(f.pure().loc).c_str());
   if (f.has_updates()) std::printf("   %d updates", f.stages() - 1);
   std::printf("\n");
@@ -558,7 +559,8 @@ int explain(const Request &r) {
   const std::string schedule_name = choice.path.empty() ? "written in C++" : choice.path;
   if (r.json) {
     Json funcs = Json::array();
-    for (const ir::Function &f : a.program.funcs) funcs.push_back(func_json(a, report, f));
+    for (const ir::Function &f : report.scheduled.program.funcs)
+      funcs.push_back(func_json(a, report, f));
     print(Json{{"pipeline", a.program.name.str()},
                {"target", a.target.to_string()},
                {"numerics", numeric_mode(a.target)},
@@ -571,7 +573,9 @@ int explain(const Request &r) {
   std::printf("pipeline %s\nschedule %s\ntarget   %s, numerics %s\n\nfuncs\n",
               a.program.name.c_str(), schedule_name.c_str(), a.target.to_string().c_str(),
               numeric_mode(a.target).c_str());
-  for (const ir::Function &f : a.program.funcs) print_func(a, report, f);
+  for (const std::string &what : report.scheduled.reordered)
+    std::printf("order    %s changes the order of a floating-point reduction\n", what.c_str());
+  for (const ir::Function &f : report.scheduled.program.funcs) print_func(a, report, f);
   if (report.missing.empty()) {
     std::printf("\nloops, at the estimated sizes, in the middle of the loops around\n");
   } else {

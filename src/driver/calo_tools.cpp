@@ -123,7 +123,7 @@ int check(const Request &r) {
   std::vector<std::string> skipped;
   std::vector<std::string> names;
   for (const Choice &c : choose_all(r, a, &skipped)) {
-    schedule::apply(a.program, schedule::resolve(a.program, c.schedule), a.target);
+    schedule::apply(a.program, c.schedule, a.target);
     names.push_back(c.path.empty() ? "embedded" : c.path);
   }
   if (r.json) {
@@ -168,7 +168,7 @@ int opt(const Request &r) {
               .fix("--from FILE.ir, or a generator source"));
   }
   lower::PassContext cx;
-  schedule::ScheduleState state;
+  schedule::Scheduled scheduled;
   Algorithm a;
   ir::Stmt s;
   const bool from_file = !r.from.empty();
@@ -181,8 +181,8 @@ int opt(const Request &r) {
   } else {
     a = load_algorithm(r);
     const Choice c = choose(r, a, given_schedule(r));
-    state = schedule::apply(a.program, schedule::resolve(a.program, c.schedule), a.target);
-    lower::lower(a.program, state, a.target, cx);  // fills the context; the passes run again below
+    scheduled = schedule::apply(a.program, c.schedule, a.target);
+    lower::lower(scheduled, a.target, cx);  // fills the context; the passes run again below
   }
   const std::vector<std::string> names = passes_to_run(r, from_file);
   run_on_large_stack([&] {
@@ -203,9 +203,8 @@ int build(const Request &r) {
   std::vector<std::string> kinds = r.emit;
   if (kinds.empty()) kinds = {"object"};
   for (const std::string &kind : kinds) artifact_ending(kind);  // refuse before anything is written
-  const schedule::ScheduleState state =
-      schedule::apply(a.program, schedule::resolve(a.program, choice.schedule), a.target);
-  const lower::LoweredFunction f = lower::lower(a.program, state, a.target);
+  const lower::LoweredFunction f =
+      lower::lower(schedule::apply(a.program, choice.schedule, a.target), a.target);
   std::error_code error;
   fs::create_directories(r.out, error);
   const std::string stem = r.name.empty() ? a.program.name.str() : r.name;

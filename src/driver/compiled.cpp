@@ -38,9 +38,9 @@ void raise_runtime_error(const void *cx, int code) {
 Compiled::Compiled(const ir::Program &p, const schedule::Schedule &s, const Target &t)
     : target_(t) {
   run_on_large_stack([&] {
-    const schedule::ScheduleState state =
-        schedule::apply(p, schedule::resolve(p, s), t, s.origin.empty());
-    function_ = lower::lower(p, state, t);
+    const schedule::Scheduled scheduled = schedule::apply(p, s, t, s.origin.empty());
+    reordered_ = scheduled.reordered;
+    function_ = lower::lower(scheduled, t);
     code_ = codegen::compile_jit(function_, t);
   });
 }

@@ -28,6 +28,8 @@ public:
 
   const Target &target() const { return target_; }
   const lower::LoweredFunction &function() const { return function_; }
+  /// Scheduled::reordered: why values may differ in rounding from the interpreter's.
+  const std::vector<std::string> &reordered() const { return reordered_; }
   /// `args[i]` belongs to function().args[i]: a halide_buffer_t * or a pointer to the scalar. Embedded
   /// images are added here. Throws RuntimeError; outputs then hold anything.
   void run(const std::vector<const void *> &args) const;
@@ -37,6 +39,7 @@ public:
 private:
   Target target_;
   lower::LoweredFunction function_;
+  std::vector<std::string> reordered_;
   codegen::JitFunction code_;
 };
 

@@ -221,7 +221,7 @@ lower::LoweredFunction lowered_for(const Pipeline &p, const Target &t) {
   const schedule::Schedule s = schedule::resolve(program, schedule_of(p, program));
   lower::LoweredFunction f;
   run_on_large_stack(
-      [&] { f = lower::lower(program, schedule::apply(program, s, t, s.origin.empty()), t); });
+      [&] { f = lower::lower(schedule::apply(program, s, t, s.origin.empty()), t); });
   return f;
 }
 
@@ -543,9 +543,9 @@ std::string Pipeline::loop_nest() {
   const Target t = driver::jit_target(Target());
   ir::Program program = driver::program_of(*this, t);
   const schedule::Schedule s = schedule::resolve(program, driver::schedule_of(*this, program));
-  const schedule::ScheduleState state = schedule::apply(program, s, t, s.origin.empty());
-  return schedule::to_string(
-      *schedule::build_loop_tree(schedule::inline_funcs(program, state), state));
+  const schedule::Scheduled scheduled = schedule::apply(program, s, t, s.origin.empty());
+  return schedule::to_string(*schedule::build_loop_tree(
+      schedule::inline_funcs(scheduled.program, scheduled.state), scheduled.state));
 }
 
 void Pipeline::print_loop_nest() { std::fputs(loop_nest().c_str(), stderr); }

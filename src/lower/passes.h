@@ -25,7 +25,7 @@ struct StorageReport {
 
 /// Everything passes share. A pass that learns something for later puts it into a field here or into the IR.
 struct PassContext {
-  const ir::Program *algorithm = nullptr;  ///< as written
+  const ir::Program *algorithm = nullptr;  ///< with the Funcs that directives made
   ir::Program program;                     ///< inlined Funcs substituted away
   const schedule::ScheduleState *state = nullptr;
   Target target;

@@ -131,8 +131,10 @@ void refuse_unavailable(const ir::Program &p) {
 Stmt simplify_program(const Stmt &s, PassContext &) { return analysis::simplify(s); }
 Stmt expand_math(const Stmt &s, PassContext &) { return ir::expand_intrinsics(s); }
 
-LoweredFunction lower(const ir::Program &p, const schedule::ScheduleState &state,
-                      const Target &target, PassContext &cx) {
+LoweredFunction lower(const schedule::Scheduled &scheduled, const Target &target,
+                      PassContext &cx) {
+  const ir::Program &p = scheduled.program;
+  const schedule::ScheduleState &state = scheduled.state;
   LoweredFunction result;
   run_on_large_stack([&] {
     refuse_unavailable(p);
@@ -150,10 +152,9 @@ LoweredFunction lower(const ir::Program &p, const schedule::ScheduleState &state
   return result;
 }
 
-LoweredFunction lower(const ir::Program &p, const schedule::ScheduleState &state,
-                      const Target &target) {
+LoweredFunction lower(const schedule::Scheduled &scheduled, const Target &target) {
   PassContext cx;
-  return lower(p, state, target, cx);
+  return lower(scheduled, target, cx);
 }
 
 std::vector<PassInfo> pass_list() {

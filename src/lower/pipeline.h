@@ -11,12 +11,12 @@ namespace calotype::lower {
 
 /// Throws CompileError (B codes where a region cannot be bounded, S0901 for what is not available yet).
 /// `args`: parameters in the order asked for by the caller; empty: inputs in the program's order, then outputs.
-CALO_EXPORT LoweredFunction lower(const ir::Program &p, const schedule::ScheduleState &state,
-                                  const Target &target);
+CALO_EXPORT LoweredFunction lower(const schedule::Scheduled &scheduled, const Target &target);
 
 /// The same, with what lowering learned on the way (for explain).
-CALO_EXPORT LoweredFunction lower(const ir::Program &p, const schedule::ScheduleState &state,
-                                  const Target &target, PassContext &cx);
+/// `cx` refers to `scheduled` afterwards.
+CALO_EXPORT LoweredFunction lower(const schedule::Scheduled &scheduled, const Target &target,
+                                  PassContext &cx);
 
 /// Names of all passes in order with their summaries.
 struct PassInfo {

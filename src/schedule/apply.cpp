@@ -49,9 +49,12 @@ bool is_bound_directive(DirectiveKind k) {
 class Applier {
 public:
   Applier(const ir::Program &p, const Target &t, bool stop_at_first)
-      : p_(p), t_(t), cx_{p, t, {}, {}}, state_(initial_state(p)), stop_(stop_at_first) {}
+      : scheduled_{p, initial_state(p), {}},
+        t_(t),
+        cx_{scheduled_.program, t, {}, {}},
+        stop_(stop_at_first) {}
 
-  ScheduleState run(const Schedule &s) {
+  Scheduled run(const Schedule &s) {
     check_head(s);
     resolve_lets(s);
     for (bool bounds : {true, false}) {
@@ -64,7 +67,7 @@ public:
       if (!failed_.count(fault.func) && !failed_.count(fault.consumer)) report(fault.diagnostic);
     }
     if (!mistakes_.empty()) throw_all();
-    return std::move(state_);
+    return std::move(scheduled_);
   }
 
 private:
@@ -146,10 +149,11 @@ private:
                        [&](const Arg &a) { return mentions_poisoned(a, stage); });
   }
 
-  const ir::Program &p_;
+  Scheduled scheduled_;
+  const ir::Program &p_ = scheduled_.program;
+  ScheduleState &state_ = scheduled_.state;
   const Target &t_;
   ReplayContext cx_;
-  ScheduleState state_;
   bool stop_;
   std::vector<Diagnostic> mistakes_;
   std::unordered_set<ir::Name> failed_;
@@ -217,7 +221,7 @@ void resolve_level(const ir::Program &p, const ScheduleState &state, Level &leve
 
 }  // namespace
 
-ScheduleState apply(const ir::Program &p, const Schedule &s, const Target &t, bool stop_at_first) {
+Scheduled apply(const ir::Program &p, const Schedule &s, const Target &t, bool stop_at_first) {
   return Applier(p, t, stop_at_first).run(resolve(p, s));
 }
 

@@ -13,8 +13,8 @@ namespace calotype::schedule {
 
 /// Applies every directive, in order, those that give bounds first (they tell which extents are constant). Collects independent mistakes (20 at most) and throws them as one CompileError;
 /// `stop_at_first` for C++ schedules. Includes check_placement. The result satisfies everything lowering assumes.
-CALO_EXPORT ScheduleState apply(const ir::Program &p, const Schedule &s, const Target &t,
-                                bool stop_at_first = false);
+CALO_EXPORT Scheduled apply(const ir::Program &p, const Schedule &s, const Target &t,
+                            bool stop_at_first = false);
 
 /// Fills func names from func_ids (C++ calls), gives unnamed Vars canonical names and expands globs. Unknown ids are dropped silently only if the Func is
 /// not part of the program (its schedule does not matter here).

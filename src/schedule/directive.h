@@ -70,6 +70,10 @@ struct Directive {
   std::vector<Arg> args;
   SrcLoc loc;             ///< the directive's name in a file, the call in C++
   SrcLoc func_loc;        ///< the Func's name in a file
+  /// Directives that make Funcs: the name of the one they make; from C++ empty until resolved, then found by made_id.
+  std::string made;
+  uint64_t made_id = 0;
+  SrcLoc made_loc;        ///< the name in `let NAME = ...`
   uint64_t sequence = 0;  ///< C++ calls: order of the calls in this process
 };
 

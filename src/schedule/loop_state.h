@@ -80,6 +80,17 @@ struct ScheduleState {
   const FuncState &of(ir::Name func) const { return funcs.at(func); }
 };
 
+/// What a schedule makes of an algorithm: the program, with the Funcs that directives made (in, clone_in, rfactor) in
+/// it, and how each of its Funcs runs. Everything after legality works on this; the interpreter keeps the original.
+struct Scheduled {
+  ir::Program program;
+  ScheduleState state;
+  /// Floating-point reductions whose order the schedule changed, as "rfactor on sum.update(0)": results may differ in
+  /// rounding from the interpreter's. Empty: the same bits.
+  std::vector<std::string> reordered;
+  const FuncState &of(ir::Name func) const { return state.of(func); }
+};
+
 /// The state before any directive: definition order of loops, outputs at root, everything else inlined.
 CALO_EXPORT ScheduleState initial_state(const ir::Program &p);
 /// The loops of one stage before any directive.

@@ -160,8 +160,8 @@ CompiledCase::CompiledCase(const ir::Program &p, const schedule::Schedule &s, co
   impl_->program = p;
   impl_->target = t;
   try {
-    schedule::ScheduleState state = schedule::apply(p, s, t);
-    impl_->lowered = lower::lower(p, state, t);
+    const schedule::Scheduled scheduled = schedule::apply(p, s, t);
+    impl_->lowered = lower::lower(scheduled, t);
     impl_->jit = codegen::compile_jit(impl_->lowered, t);
   } catch (const InternalError &e) {
     impl_->compiled = {CaseResult::Failed, e.what(), e.diagnostic().code};

@@ -31,16 +31,16 @@ inline std::string blur_text() {
 /// A program and schedule text (without its head line), lowered.
 struct LoweredCase {
   ir::Program program;
-  schedule::ScheduleState state;
+  schedule::Scheduled scheduled;
   lower::PassContext context;
   lower::LoweredFunction lowered;
 
   LoweredCase(const std::string &text, const std::string &lines)
       : program(ir::parse_program(text)) {
     Target t = get_host_target();
-    state =
+    scheduled =
         schedule::apply(program, schedule::parse_schedule("calotype 1\n" + lines, "test.sched"), t);
-    lowered = lower::lower(program, state, t, context);
+    lowered = lower::lower(scheduled, t, context);
   }
   std::string slides(const std::string &func) const { return context.storage.at(func).slides; }
   std::string folds(const std::string &func) const { return context.storage.at(func).folds; }

@@ -119,5 +119,5 @@ TEST_CASE("resolve: unnamed Vars get canonical names") {
   d.args = {schedule::Arg::name("$v8"), schedule::Arg::name("$v9"), schedule::Arg::name("$v8"),
             schedule::Arg::value(4)};
   s.directives.push_back(d);
-  CHECK(loops_of(schedule::apply(p, s, test_target()), "output") == "y, v2, v1, v0");
+  CHECK(loops_of(schedule::apply(p, s, test_target()).state, "output") == "y, v2, v1, v0");
 }

@@ -47,7 +47,7 @@ TEST_CASE("schedules.md: every example applies and makes the loops it shows") {
     const auto p = program_named(programs.empty() ? "blur" : programs[0]);
     const bool whole = example.find("calotype 1\n") != std::string::npos;
     const auto state =
-        whole ? schedule::apply(p, schedule::parse_schedule(example, "docs"), test_target())
+        whole ? schedule::apply(p, schedule::parse_schedule(example, "docs"), test_target()).state
               : run_schedule(p, example);
     std::istringstream lines(example);
     int shown = 0;

@@ -95,7 +95,7 @@ TEST_CASE("schedule files: canonical text and loops") {
     const auto s = schedule::parse_schedule(text, "test/schedules/" + file);
     const std::string canonical = schedule::print_schedule(s);
     CHECK(schedule::print_schedule(schedule::parse_schedule(canonical, "canonical")) == canonical);
-    const auto state = schedule::apply(p, s, test_target());
+    const auto state = schedule::apply(p, s, test_target()).state;
     std::string shown = canonical;
     for (const ir::Function &f : p.funcs) {
       for (int stage = 0; stage < f.stages(); stage++) {

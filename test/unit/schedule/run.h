@@ -13,7 +13,8 @@ inline Target test_target() { return Target("x86-64-linux-sse41-avx-f16c-fma-avx
 /// Line n of `lines` is reported as line n + 1.
 inline schedule::ScheduleState run_schedule(const ir::Program &p, const std::string &lines) {
   return schedule::apply(p, schedule::parse_schedule("calotype 1\n" + lines, "test.sched"),
-                         test_target());
+                         test_target())
+      .state;
 }
 
 /// "y, xo, xi!v": the loops of a stage, outermost first, with ! and a letter for those that are not serial.
