@@ -74,19 +74,6 @@ std::string generator_of(const Request &r) {
             .fix("choose one: -g " + names[0]));
 }
 
-/// A GeneratorParam, or the type or rank of a port that left it open.
-bool is_parameter(const GeneratorBase &g, const std::string &name) {
-  for (const driver::ParamBase *p : g.generator_params()) {
-    if (p->name() == name) return true;
-  }
-  for (const auto *ports : {&g.inputs(), &g.outputs()}) {
-    for (const driver::Port *p : *ports) {
-      if (name == p->name() + ".type" || name == p->name() + ".dim") return true;
-    }
-  }
-  return false;
-}
-
 void refuse_unknown_arguments(const Algorithm &a) {
   std::vector<std::string> known;
   for (const auto &[name, value] : a.parameters) known.push_back(name);
@@ -118,15 +105,17 @@ Algorithm load_algorithm(const Request &r) {
   const auto generator = driver::create_generator(generator_of(r), GeneratorContext(a.target));
   for (const auto &[name, value] : r.settings) {
     if (name == "target") continue;
-    if (is_parameter(*generator, name)) {
+    if (generator->has_generator_param(name)) {
       generator->set_generator_param(name, value);
     } else {
       a.arguments.emplace_back(name, value);
     }
   }
-  for (const driver::ParamBase *p : generator->generator_params()) {
-    if (p->name() != "target") a.parameters.emplace_back(p->name(), p->to_string());
+  if (!generator->schedule_path().empty() && !r.schedules.empty()) {
+    raise(Diagnostic("L0502", {}, "both schedule= and --schedule were given")
+              .fix("they mean the same: leave one out"));
   }
+  a.parameters = generator->parameter_values();
   const Pipeline pipeline = generator->build_pipeline();
   const double start = now_ms();
   a.program = driver::program_of(pipeline, a.target);
@@ -148,7 +137,8 @@ Choice choose(const Request &r, const Algorithm &a, const std::string &given) {
                 .fix("--schedule FOLDER"));
     }
     Choice c;
-    c.label = "embedded";
+    c.path = a.embedded.origin;  // of the generator argument schedule=, if there is one
+    c.label = c.path.empty() ? "embedded" : fs::path(c.path).stem().string();
     c.schedule = a.embedded;
     return c;
   }

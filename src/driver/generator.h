@@ -11,9 +11,13 @@
 //
 // Members register themselves with the Generator that is being constructed. configure(), if there is
 // one, runs before inputs take their types; schedule(), if there is one, after generate().
+//
+// From another Generator: auto blur = context().apply<Blur>(f); Func g = blur->output;
 #pragma once
 
+#include <functional>
 #include <initializer_list>
+#include <limits>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -29,6 +33,7 @@
 namespace calotype {
 
 class GeneratorBase;
+template <typename T> class GeneratorParam;
 
 /// What a Generator is made for.
 class CALO_EXPORT GeneratorContext {
@@ -39,6 +44,12 @@ public:
   GeneratorContext with_target(const Target &t) const { return GeneratorContext(t); }
   /// A Generator with its parameters still to be set.
   template <typename T> std::unique_ptr<T> create() const { return T::create(*this); }
+  /// Made, its inputs bound in their order, and run: its outputs are Funcs of the caller's program.
+  template <typename T, typename... Args> std::unique_ptr<T> apply(const Args &...args) const {
+    std::unique_ptr<T> g = T::create(*this);
+    g->apply(args...);
+    return g;
+  }
 
 private:
   Target target_;
@@ -65,6 +76,14 @@ private:
   std::string name_;
 };
 
+/// The name of a member with the line that declares it.
+struct CALO_EXPORT Named {
+  std::string text;
+  SrcLoc at;
+  Named(const char *name, SrcLoc where = SrcLoc::here()) : text(name), at(where) {}
+  Named(const std::string &name, SrcLoc where = SrcLoc::here()) : text(name), at(where) {}
+};
+
 CALO_EXPORT bool parse_value(const std::string &text, bool *value);
 CALO_EXPORT bool parse_value(const std::string &text, long long *value);
 CALO_EXPORT bool parse_value(const std::string &text, unsigned long long *value);
@@ -73,9 +92,13 @@ CALO_EXPORT bool parse_value(const std::string &text, Type *value);
 CALO_EXPORT bool parse_value(const std::string &text, Target *value);
 CALO_EXPORT bool parse_value(const std::string &text, LoopLevel *value);
 CALO_EXPORT std::string print_value(bool v);
-CALO_EXPORT std::string print_value(long long v);
-CALO_EXPORT std::string print_value(unsigned long long v);
 CALO_EXPORT std::string print_value(double v);
+CALO_EXPORT std::string print_value(const LoopLevel &v);
+/// "bool, int8, int16 ...": the types that parse_value takes.
+CALO_EXPORT std::string legal_types();
+
+struct BoundInput;
+class InputImage;
 
 /// An input or output: name, types and rank, possibly still open.
 class CALO_EXPORT Port {
@@ -95,9 +118,10 @@ public:
   int dims() const;
   bool has_types() const { return !types_.empty(); }
   bool has_dims() const { return dims_ >= 0; }
-  void set_types(std::vector<Type> t) { types_ = std::move(t); }
-  void set_type(const Type &t) { types_ = {t}; }
-  void set_dimensions(int d) { dims_ = d; }
+  /// Throw L0501 where the declaration says otherwise.
+  void set_types(std::vector<Type> t);
+  void set_type(const Type &t) { set_types({t}); }
+  void set_dimensions(int d);
   SrcLoc loc() const { return loc_; }
 
   /// Called when types and ranks are final, before generate().
@@ -105,31 +129,113 @@ public:
   /// Inputs: the parameters it becomes. Outputs: the Funcs.
   virtual std::vector<Ref<ir::Parameter>> params() const;
   virtual std::vector<Func> funcs() const;
+  /// Inputs: takes values from the caller's program instead. Throws L0501.
+  virtual void bind(const BoundInput &value);
 
 protected:
   void need(bool ok, const std::string &what, const std::string &why) const;
   std::string name_;
   Kind kind_;
-  bool is_output_;
+  bool is_output_, types_fixed_, dims_fixed_;
   std::vector<Type> types_;
   int dims_;
   SrcLoc loc_;
+  GeneratorBase *owner_;
 };
 
-/// A port of several elements, named name_0, name_1 ...
-template <typename Element> class PortArray {
-public:
-  template <typename... Args> PortArray(size_t n, const std::string &name, const Args &...args) {
-    for (size_t i = 0; i < n; i++) {
-      elements_.push_back(std::make_unique<Element>(name + "_" + std::to_string(i), args...));
-    }
-  }
-  size_t size() const { return elements_.size(); }
-  Element &operator[](size_t i) { return *elements_.at(i); }
-  const Element &operator[](size_t i) const { return *elements_.at(i); }
-  Element &at(size_t i) { return *elements_.at(i); }
+/// One value of Generator::apply.
+struct CALO_EXPORT BoundInput {
+  Func func;         ///< pixels
+  ImageParam image;  ///< the same, where they have a size
+  Expr scalar;
+  BoundInput(const Func &f);
+  BoundInput(const ImageParam &p);
+  BoundInput(const InputImage &input);
+  BoundInput(const Expr &e) : scalar(e) {}
+  template <typename T, int D> BoundInput(const Buffer<T, D> &b) : BoundInput(embedded(b)) {}
+  template <typename T, typename std::enable_if<std::is_arithmetic<T>::value, int>::type = 0>
+  BoundInput(T v) : scalar(v) {}
+  template <typename T> BoundInput(const GeneratorParam<T> &p) : BoundInput(p.value()) {}
+  template <typename T, typename std::enable_if<std::is_convertible<const T &, Expr>::value &&
+                                                    !std::is_arithmetic<T>::value,
+                                                int>::type = 0>
+  BoundInput(const T &e, int = 0) : scalar(e) {}
+  ~BoundInput();
 
 private:
+  template <typename T, int D> static ImageParam embedded(const Buffer<T, D> &b) {
+    return of_load(b(std::vector<Expr>(b.dimensions(), Expr(0))));
+  }
+  static ImageParam of_load(const Expr &load);
+};
+
+/// A port of several elements, named name_0, name_1 ... The number is declared, or set later: by
+/// `name.size=N`, resize() in configure(), or the vector that apply() is given.
+class CALO_EXPORT PortArrayBase {
+public:
+  PortArrayBase(const Named &name, bool is_output, int size);
+  PortArrayBase(const PortArrayBase &) = delete;
+  PortArrayBase &operator=(const PortArrayBase &) = delete;
+  virtual ~PortArrayBase();
+  const std::string &name() const { return name_; }
+  bool has_size() const { return size_ >= 0; }
+  size_t size() const;    ///< throws L0501 while open
+  void resize(size_t n);  ///< throws L0501 if the size is already another
+  void set_types(const std::vector<Type> &t);
+  void set_type(const Type &t) { set_types({t}); }
+  void set_dimensions(int d);
+  const std::vector<Port *> &ports() const { return ports_; }
+  SrcLoc loc() const { return loc_; }
+
+protected:
+  void fill();
+  virtual Port *make(const std::string &name) = 0;
+  virtual void clear() = 0;
+
+private:
+  std::string name_;
+  SrcLoc loc_;
+  GeneratorBase *owner_;
+  int size_;
+  std::vector<Type> types_;  ///< set while there were no elements
+  int dims_ = -1;
+  std::vector<Port *> ports_;
+};
+
+template <typename Element> class PortArray : public PortArrayBase {
+public:
+  class Iterator {
+  public:
+    explicit Iterator(const std::unique_ptr<Element> *at) : at_(at) {}
+    Element &operator*() const { return **at_; }
+    Iterator &operator++() { return ++at_, *this; }
+    bool operator!=(const Iterator &o) const { return at_ != o.at_; }
+
+  private:
+    const std::unique_ptr<Element> *at_;
+  };
+
+  template <typename... Args>
+  PortArray(bool is_output, int size, const Named &name, const Args &...args)
+      : PortArrayBase(name, is_output, size), make_([=](const std::string &element) {
+          return std::make_unique<Element>(element, args..., name.at);
+        }) {
+    fill();
+  }
+  Element &operator[](size_t i) const { return (void)size(), *elements_.at(i); }
+  Element &at(size_t i) const { return (*this)[i]; }
+  Iterator begin() const { return (void)size(), Iterator(elements_.data()); }
+  Iterator end() const { return Iterator(elements_.data() + size()); }
+
+protected:
+  Port *make(const std::string &name) override {
+    elements_.push_back(make_(name));
+    return elements_.back().get();
+  }
+  void clear() override { elements_.clear(); }
+
+private:
+  std::function<std::unique_ptr<Element>(const std::string &)> make_;
   std::vector<std::unique_ptr<Element>> elements_;
 };
 
@@ -140,23 +246,22 @@ public:
   ~InputImage() override;
   void open() override;
   std::vector<Ref<ir::Parameter>> params() const override;
+  void bind(const BoundInput &value) override;
+  /// Throws L0501 where apply() gave a Func, which has no size.
   const ImageParam &image() const;
   template <typename... Args>
   Expr operator()(const lang::Coordinate &first, const Args &...args) const {
-    return image()(first, args...);
+    const lang::Coordinate all[] = {first, lang::Coordinate(args, first.loc)...};
+    return load(all, 1 + sizeof...(args), first.loc);
   }
-  Expr operator()(const std::vector<Expr> &coords, SrcLoc at = SrcLoc::here()) const {
-    return image()(coords, at);
-  }
-  Expr operator()(const std::vector<Var> &coords, SrcLoc at = SrcLoc::here()) const {
-    return image()(coords, at);
-  }
-  Expr operator()(SrcLoc at = SrcLoc::here()) const { return image()(at); }
+  Expr operator()(const std::vector<Expr> &coords, SrcLoc at = SrcLoc::here()) const;
+  Expr operator()(const std::vector<Var> &coords, SrcLoc at = SrcLoc::here()) const;
+  Expr operator()(SrcLoc at = SrcLoc::here()) const { return load(nullptr, 0, at); }
   operator Func() const;
   operator const ImageParam &() const { return image(); }
   BoundaryConditions::Source boundary_source() const;
 
-  bool defined() const { return image_.defined(); }
+  bool defined() const { return image_.defined() || func_.defined(); }
   int dimensions() const { return dims(); }
   lang::Dimension dim(int i) { return image().dim(i); }
   Expr width() const { return image().width(); }
@@ -170,11 +275,14 @@ public:
   InputImage &set_estimates(std::initializer_list<Range> estimates);
   InputImage &set_estimate(const Var &v, const Expr &min, const Expr &extent);
   InputImage &set_host_alignment(int bytes);
-  Func in(SrcLoc at = SrcLoc::here()) const { return image().in(at); }
+  Func in(SrcLoc at = SrcLoc::here()) const;
 
 private:
+  friend struct BoundInput;
+  Expr load(const lang::Coordinate *coords, size_t n, SrcLoc at) const;
   ImageParam image_;
-  mutable Func func_;  ///< made when first asked for
+  mutable Func func_;  ///< bound by apply(), or made from image_ when first asked for
+  bool bound_ = false;
 };
 
 class CALO_EXPORT InputScalar : public Port {
@@ -182,11 +290,13 @@ public:
   InputScalar(const std::string &name, Type t, SrcLoc at);
   ~InputScalar() override;
   std::vector<Ref<ir::Parameter>> params() const override;
-  operator Expr() const { return lang::parameter_expr(param_); }
+  void bind(const BoundInput &value) override;
+  operator Expr() const { return bound_.defined() ? bound_ : lang::parameter_expr(param_); }
   void set_estimate(const Expr &e);
 
 protected:
   Ref<ir::Parameter> param_;
+  Expr bound_;
 };
 
 /// An output is a Func; assigning a Func to it gives that Func the output's name.
@@ -203,6 +313,7 @@ public:
   using Func::type;
   using Func::types;
   OutputFunc &operator=(const Func &f);
+  OutputFunc &operator=(const OutputFunc &o) { return *this = static_cast<const Func &>(o); }
   using Func::set_estimates;
   OutputFunc &set_estimates(std::initializer_list<Range> estimates, SrcLoc at = SrcLoc::here());
   lang::Dimension dim(int i) { return output_buffer().dim(i); }
@@ -246,14 +357,14 @@ public:
       }
     }
     if (!names_.empty()) bad_value(text, "one of its names");
-    T v = value_;
+    T v{value_};
     if constexpr (std::is_same<T, std::string>::value) {
       v = text;
     } else if constexpr (std::is_same<T, bool>::value || !std::is_arithmetic<T>::value) {
       if constexpr (std::is_enum<T>::value) {
         bad_value(text, "a name, but this parameter has none");
       } else if (!driver::parse_value(text, &v)) {
-        bad_value(text, "a value of its type");
+        bad_value(text, expected());
       }
     } else {
       using Wide =
@@ -261,10 +372,10 @@ public:
                                     typename std::conditional<std::is_signed<T>::value, long long,
                                                               unsigned long long>::type>::type;
       Wide w{};
-      if (!driver::parse_value(text, &w)) bad_value(text, "a number");
+      if (!driver::parse_value(text, &w)) bad_value(text, expected());
       v = static_cast<T>(w);
       if (!std::is_floating_point<T>::value && static_cast<Wide>(v) != w)
-        bad_value(text, "a smaller number");
+        bad_value(text, expected());
     }
     if (bounded_) check_range(text, v);
     value_ = v;
@@ -282,14 +393,16 @@ public:
       return driver::print_value(value_);
     } else if constexpr (std::is_floating_point<T>::value) {
       return driver::print_value(static_cast<double>(value_));
-    } else if constexpr (std::is_arithmetic<T>::value) {
-      return driver::print_value(static_cast<long long>(value_));
+    } else if constexpr (std::is_integral<T>::value) {
+      return std::to_string(value_);
     } else if constexpr (std::is_same<T, Type>::value) {
       return calotype::to_string(value_);
     } else if constexpr (std::is_same<T, Target>::value) {
       return value_.to_string();
+    } else if constexpr (std::is_same<T, LoopLevel>::value) {
+      return driver::print_value(value_);
     } else {
-      return "?";
+      return std::to_string(static_cast<long long>(value_));  // an enum's value without a name
     }
   }
   std::vector<std::string> choices() const override {
@@ -299,12 +412,29 @@ public:
   }
 
 private:
+  /// What set_from_string takes, in words.
+  std::string expected() const {
+    if constexpr (std::is_same<T, bool>::value) {
+      return "true or false";
+    } else if constexpr (std::is_same<T, Type>::value) {
+      return "a type: " + driver::legal_types();
+    } else if constexpr (std::is_same<T, LoopLevel>::value) {
+      return "root or inlined";
+    } else if constexpr (std::is_integral<T>::value) {
+      const T least = bounded_ ? min_ : std::numeric_limits<T>::lowest();
+      const T most = bounded_ ? max_ : std::numeric_limits<T>::max();
+      return "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
+    } else if constexpr (std::is_arithmetic<T>::value) {
+      if (!bounded_) return "a number";
+      return "a number from " + driver::print_value(static_cast<double>(min_)) + " to " +
+             driver::print_value(static_cast<double>(max_));
+    } else {
+      return "a value of its type";
+    }
+  }
   void check_range(const std::string &text, const T &v) const {
     if constexpr (std::is_arithmetic<T>::value) {
-      if (v < min_ || v > max_) {
-        bad_value(text, "a value from " + driver::print_value(static_cast<double>(min_)) + " to " +
-                            driver::print_value(static_cast<double>(max_)));
-      }
+      if (!(v >= min_ && v <= max_)) bad_value(text, expected());  // NaN too
     }
   }
   T value_, min_{}, max_{};
@@ -409,14 +539,17 @@ template <typename T, size_t N>
 class GeneratorInput<T[N]> : public driver::PortArray<GeneratorInput<T>> {
 public:
   template <typename... Args>
-  explicit GeneratorInput(const std::string &name, const Args &...args)
-      : driver::PortArray<GeneratorInput<T>>(N, name, args...) {}
+  explicit GeneratorInput(const driver::Named &name, const Args &...args)
+      : driver::PortArray<GeneratorInput<T>>(false, static_cast<int>(N), name, args...) {}
 };
 template <typename T> class GeneratorInput<T[]> : public driver::PortArray<GeneratorInput<T>> {
 public:
   template <typename... Args>
-  GeneratorInput(size_t n, const std::string &name, const Args &...args)
-      : driver::PortArray<GeneratorInput<T>>(n, name, args...) {}
+  explicit GeneratorInput(const driver::Named &name, const Args &...args)
+      : driver::PortArray<GeneratorInput<T>>(false, -1, name, args...) {}
+  template <typename... Args>
+  GeneratorInput(size_t n, const driver::Named &name, const Args &...args)
+      : driver::PortArray<GeneratorInput<T>>(false, static_cast<int>(n), name, args...) {}
 };
 
 template <typename T, typename Enable = void> class GeneratorOutput;
@@ -468,14 +601,17 @@ template <typename T, size_t N>
 class GeneratorOutput<T[N]> : public driver::PortArray<GeneratorOutput<T>> {
 public:
   template <typename... Args>
-  explicit GeneratorOutput(const std::string &name, const Args &...args)
-      : driver::PortArray<GeneratorOutput<T>>(N, name, args...) {}
+  explicit GeneratorOutput(const driver::Named &name, const Args &...args)
+      : driver::PortArray<GeneratorOutput<T>>(true, static_cast<int>(N), name, args...) {}
 };
 template <typename T> class GeneratorOutput<T[]> : public driver::PortArray<GeneratorOutput<T>> {
 public:
   template <typename... Args>
-  GeneratorOutput(size_t n, const std::string &name, const Args &...args)
-      : driver::PortArray<GeneratorOutput<T>>(n, name, args...) {}
+  explicit GeneratorOutput(const driver::Named &name, const Args &...args)
+      : driver::PortArray<GeneratorOutput<T>>(true, -1, name, args...) {}
+  template <typename... Args>
+  GeneratorOutput(size_t n, const driver::Named &name, const Args &...args)
+      : driver::PortArray<GeneratorOutput<T>>(true, static_cast<int>(n), name, args...) {}
 };
 
 // ---- Generator ----------------------------------------------------------------------------------
@@ -511,13 +647,46 @@ struct NamesInterface {
   template <typename T> static Type type_of() { return calotype::type_of<T>(); }
 };
 
+namespace driver {
+/// Members made in its life belong to this Generator; the previous one comes back at its end.
+struct CALO_EXPORT ConstructionScope {
+  explicit ConstructionScope(GeneratorBase *g = nullptr);
+  ~ConstructionScope();
+  ConstructionScope(const ConstructionScope &) = delete;
+
+private:
+  GeneratorBase *before_;
+};
+
+/// The values of one argument of apply(): one, or those of a vector.
+template <typename T> std::vector<BoundInput> bound_inputs(const T &value) {
+  if constexpr (std::is_base_of<PortArrayBase, T>::value) {
+    std::vector<BoundInput> all;
+    for (const auto &v : value) all.emplace_back(v);
+    return all;
+  } else {
+    return {BoundInput(value)};
+  }
+}
+template <typename T> std::vector<BoundInput> bound_inputs(const std::vector<T> &values) {
+  return std::vector<BoundInput>(values.begin(), values.end());
+}
+}  // namespace driver
+
 /// What a Generator is to those who run it.
 class CALO_EXPORT GeneratorBase : public NamesInterface {
   // First, since members register themselves while they are constructed.
   std::vector<driver::ParamBase *> params_;
-  std::vector<driver::Port *> inputs_, outputs_;
-  std::vector<driver::Port *> owned_;
-  std::string registered_name_;
+  struct Slot {
+    driver::Port *port;
+    driver::PortArrayBase *array;
+  };
+  std::vector<Slot> input_slots_, output_slots_;  // as declared
+  std::vector<driver::Port *> inputs_, outputs_;  // arrays spread out
+  std::vector<std::string> names_;                // of params, ports and arrays
+  std::vector<std::shared_ptr<void>> owned_;
+  driver::PortArrayBase *filling_ = nullptr;  // the array whose elements are being made
+  std::string registered_name_, schedule_;
   bool built_ = false;
 
 public:
@@ -530,18 +699,26 @@ public:
 
   Target get_target() const { return target; }
   GeneratorContext context() const { return GeneratorContext(target); }
+  /// There is none yet: a parameter autoscheduler=NAME is refused by L0901.
   bool using_autoscheduler() const { return false; }
   template <typename T> int natural_vector_size() const {
     return get_target().template natural_vector_size<T>();
   }
   int natural_vector_size(const Type &t) const { return get_target().natural_vector_size(t); }
 
-  /// Sets a GeneratorParam, or `input.type`, `input.dim` of a port that left them open. Throws L0502
-  /// with the nearest names.
+  /// Sets a GeneratorParam, `input.type`, `input.dim` or `input.size` of a port that left them open, or
+  /// `schedule`: a file, or a folder to choose from by target. Throws L0502 with the nearest names.
   void set_generator_param(const std::string &name, const std::string &value);
+  /// Whether set_generator_param knows the name.
+  bool has_generator_param(const std::string &name) const;
+  /// Values of all parameters but `target`, ports left open included, as `when` lines compare them.
+  std::vector<std::pair<std::string, std::string>> parameter_values() const;
   void set_generator_param_values(const std::vector<std::pair<std::string, std::string>> &values);
-  /// Runs configure, generate and schedule; checks that outputs have the types they declare. Throws L0501.
+  /// Runs configure, generate and schedule; checks that outputs have the types they declare; loads the
+  /// schedule that the parameter `schedule` names. Throws L0501, S0003, S0004.
   Pipeline build_pipeline();
+  /// The parameter `schedule`, or empty.
+  const std::string &schedule_path() const { return schedule_; }
 
   const std::vector<driver::ParamBase *> &generator_params() const { return params_; }
   const std::vector<driver::Port *> &inputs() const { return inputs_; }
@@ -551,16 +728,12 @@ public:
 
   /// For configure(): further inputs and outputs.
   template <typename T, typename... Args>
-  GeneratorInput<T> *add_input(const std::string &name, const Args &...args) {
-    auto *p = new GeneratorInput<T>(name, args...);
-    own(p);
-    return p;
+  GeneratorInput<T> *add_input(const driver::Named &name, const Args &...args) {
+    return add<GeneratorInput<T>, std::is_array<T>::value>(name, args...);
   }
   template <typename T, typename... Args>
-  GeneratorOutput<T> *add_output(const std::string &name, const Args &...args) {
-    auto *p = new GeneratorOutput<T>(name, args...);
-    own(p);
-    return p;
+  GeneratorOutput<T> *add_output(const driver::Named &name, const Args &...args) {
+    return add<GeneratorOutput<T>, std::is_array<T>::value>(name, args...);
   }
 
 protected:
@@ -568,10 +741,31 @@ protected:
   virtual void call_generate() = 0;
   virtual void call_schedule() = 0;
 
+  /// Binds inputs, by position, and runs configure, generate and schedule.
+  void apply_inputs(const std::vector<std::vector<driver::BoundInput>> &values);
+
 private:
   friend class driver::ParamBase;
   friend class driver::Port;
-  void own(driver::Port *p);
+  friend class driver::PortArrayBase;
+  friend struct driver::ConstructionScope;
+  template <typename P, bool IsArray, typename... Args>
+  P *add(const driver::Named &name, const Args &...args) {
+    const driver::ConstructionScope scope(this);
+    std::shared_ptr<P> p;
+    if constexpr (IsArray) {
+      p = std::make_shared<P>(name, args...);
+    } else {
+      p = std::make_shared<P>(name.text, args..., name.at);
+    }
+    owned_.push_back(p);
+    return p.get();
+  }
+  void claim(const std::string &name, SrcLoc at);
+  void spread();
+  void run_stages(const std::vector<std::vector<driver::BoundInput>> *values);
+  void bind_slot(const Slot &slot, const std::vector<driver::BoundInput> &values);
+  bool set_port_param(const Slot &slot, const std::string &name, const std::string &value);
   void check_output(const driver::Port &p) const;
 };
 
@@ -587,6 +781,7 @@ struct HasSchedule<T, decltype(void(std::declval<T &>().schedule()))> : std::tru
 template <typename T> class Generator : public GeneratorBase {
 public:
   static std::unique_ptr<T> create(const GeneratorContext &context) {
+    const driver::ConstructionScope scope;
     std::unique_ptr<T> g(new T);
     g->target.set(context.target());
     return g;
@@ -595,6 +790,12 @@ public:
     auto g = create(context);
     g->set_registered_name(name);
     return g;
+  }
+
+  /// Runs the Generator on Funcs, images, Buffers, numbers, and vectors of them for arrays, in the order of
+  /// its inputs. Its outputs are Funcs then: `Func f = g->output`.
+  template <typename... Args> void apply(const Args &...args) {
+    apply_inputs({driver::bound_inputs(args)...});
   }
 
 protected:

@@ -136,8 +136,8 @@ TEST_CASE("generator: presets of an alias") {
 TEST_CASE("generator: wrong parameters are refused with what would do") {
   auto g = make("scale_generator");
   CHECK_DIAG(g->set_generator_param("facter", "3"), "L0502", "it has factor");
-  CHECK_DIAG(g->set_generator_param("factor", "three"), "L0502", "it takes a number");
-  CHECK_DIAG(g->set_generator_param("factor", "11"), "L0502", "a value from 1 to 10");
+  CHECK_DIAG(g->set_generator_param("factor", "three"), "L0502", "it takes a whole number");
+  CHECK_DIAG(g->set_generator_param("factor", "11"), "L0502", "a whole number from 1 to 10");
   CHECK_DIAG(g->set_generator_param("mode", "triple"), "L0502", "names: plain, doubled");
   CHECK_DIAG(g->set_generator_param("type", "u9000"), "L0502", "type cannot be");
   CHECK_DIAG(g->set_generator_param("shift", "yes"), "L0502", "shift cannot be");
