@@ -1,6 +1,8 @@
 // Reads the environment, once.
 #include "options.h"
 
+#include <sys/auxv.h>
+
 #include <cstdlib>
 
 namespace calotype {
@@ -39,8 +41,10 @@ Options read() {
   o.time_passes = flag("CALO_TIME_PASSES", false);
   o.verify = flag("CALO_VERIFY", verify_by_default());
   o.roundtrip = flag("CALO_ROUNDTRIP", false);
-  o.cache_dir = text("CALO_CACHE_DIR");
+  o.cache_dir = text("CALO_CACHE");
   if (o.cache_dir.empty()) o.cache_dir = default_cache_dir();
+  // A program with another's rights must not run what this environment points it to.
+  if (o.cache_dir == "off" || getauxval(AT_SECURE)) o.cache_dir.clear();
   o.target = text("HL_TARGET");
   o.jit_target = text("HL_JIT_TARGET");
   o.cxx = text("CXX");

@@ -4,7 +4,8 @@
 //   CALO_TIME_PASSES=1   table of pass times on standard error
 //   CALO_VERIFY=0|1      verifier after every pass (default: on in test builds)
 //   CALO_ROUNDTRIP=1     prints and reparses IR and schedules as they pass by
-//   CALO_CACHE_DIR=dir   compiled generators (default: $XDG_CACHE_HOME/calotype or ~/.cache/calotype)
+//   CALO_CACHE=dir|off   compiled generators and pipelines (default: $XDG_CACHE_HOME/calotype or
+//                        ~/.cache/calotype)
 //   HL_TARGET, HL_JIT_TARGET
 //   CXX, PATH           the compiler of generator sources
 #pragma once
@@ -21,7 +22,7 @@ struct Options {
   bool time_passes = false;
   bool verify = false;
   bool roundtrip = false;
-  std::string cache_dir;
+  std::string cache_dir;  ///< empty: no cache
   std::string target, jit_target;
   std::string cxx, path;
 };

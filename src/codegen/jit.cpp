@@ -3,12 +3,15 @@
 #include "jit.h"
 
 #include "../base/diagnostic.h"
+#include "../base/disk_cache.h"
 #include "../runtime/runtime.h"
 #include "module.h"
 
+#include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/ExecutionEngine/Orc/AbsoluteSymbols.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
-#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/raw_ostream.h>
 
 #include <atomic>
 #include <mutex>
@@ -58,6 +61,51 @@ struct Linker {
 
 using Entry = int (*)(void *, const void *const *);
 
+/// An object file in memory, as LLVM takes it.
+class StringBuffer final : public llvm::MemoryBuffer {
+public:
+  explicit StringBuffer(std::string bytes) : bytes_(std::move(bytes)) {
+    init(bytes_.data(), bytes_.data() + bytes_.size(), false);
+  }
+  BufferKind getBufferKind() const override { return MemoryBuffer_Malloc; }
+
+private:
+  const std::string bytes_;
+};
+
+std::string compile_object(CompiledModule &m) {
+  optimise(m);
+  llvm::SmallVector<char, 0> object;
+  emit_file(m, llvm::CodeGenFileType::ObjectFile, object);
+  return std::string(object.begin(), object.end());
+}
+
+/// Who compiles for whom: this library, LLVM, the target.
+std::string identity_of(const Target &t) {
+  static const std::string compilers =
+      build_id_of(reinterpret_cast<const void *>(&compile_jit)) + " " +
+      build_id_of(reinterpret_cast<const void *>(&llvm::WriteBitcodeToFile));
+  return "jit 1 " + compilers + " " + t.to_string();
+}
+
+/// The object of a function: kept by an earlier process, or compiled. Emission is repeated either way: it
+/// takes a twentieth of what LLVM takes, and its result holds everything that the object depends on.
+std::string object_of(const lower::LoweredFunction &f, const Target &t, bool keep) {
+  auto m = emit_module(f, t, Interface::Jit);
+  DiskCache *cache = keep ? shared_cache("jit") : nullptr;
+  if (!cache) return compile_object(*m);
+  llvm::SmallVector<char, 0> text;
+  llvm::raw_svector_ostream stream(text);
+  llvm::WriteBitcodeToFile(*m->module, stream);
+  const std::string identity = identity_of(t);
+  const std::string key = Hash().add(identity).add(text.data(), text.size()).text();
+  std::string object;
+  if (cache->get(key, identity, &object)) return object;
+  object = compile_object(*m);
+  cache->put(key, identity, object);
+  return object;
+}
+
 }  // namespace
 
 struct JitFunction::Impl {
@@ -80,16 +128,13 @@ int JitFunction::call(void *user_context, const void *const *args) const {
   return impl_->entry(user_context, args);
 }
 
-JitFunction compile_jit(const lower::LoweredFunction &f, const Target &t) {
+JitFunction compile_jit(const lower::LoweredFunction &f, const Target &t, bool keep) {
   std::string why = why_not_runnable_here(t);
   if (!why.empty()) {
     raise(Diagnostic("T0102", {}, "target " + t.to_string() + " cannot run on this machine")
               .because(why));
   }
-  auto module = compile_module(f, t, Interface::Jit);
-  llvm::SmallVector<char, 0> object;
-  emit_file(*module, llvm::CodeGenFileType::ObjectFile, object);
-
+  auto object = std::make_unique<StringBuffer>(object_of(f, t, keep));
   Linker &linker = Linker::get();
   JitFunction result;
   result.impl_ = std::make_unique<JitFunction::Impl>();
@@ -97,8 +142,7 @@ JitFunction compile_jit(const lower::LoweredFunction &f, const Target &t) {
   orc::JITDylib &library = linker.jit->getExecutionSession().createBareJITDylib(name);
   result.impl_->library = &library;
   if (auto e = library.define(orc::absoluteSymbols(linker.symbols))) cannot_link(std::move(e));
-  auto buffer = std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), name, false);
-  if (auto e = linker.jit->addObjectFile(library, std::move(buffer))) cannot_link(std::move(e));
+  if (auto e = linker.jit->addObjectFile(library, std::move(object))) cannot_link(std::move(e));
   orc::ExecutorAddr address = checked(linker.jit->lookup(library, f.name.str()));
   result.impl_->entry = address.toPtr<Entry>();
   return result;

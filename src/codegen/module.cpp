@@ -122,6 +122,8 @@ void verify(const CompiledModule &m, const char *when) {
   raise(Diagnostic("T0104", {}, std::string("LLVM refuses the module ") + when).because(text));
 }
 
+}  // namespace
+
 void optimise(CompiledModule &m) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -150,10 +152,8 @@ void optimise(CompiledModule &m) {
   }
 }
 
-}  // namespace
-
-std::unique_ptr<CompiledModule> compile_module(const lower::LoweredFunction &f, const Target &t,
-                                               Interface interface) {
+std::unique_ptr<CompiledModule> emit_module(const lower::LoweredFunction &f, const Target &t,
+                                            Interface interface) {
   auto m = std::make_unique<CompiledModule>();
   m->machine = make_machine(t);
   m->context = std::make_unique<llvm::LLVMContext>();
@@ -166,6 +166,12 @@ std::unique_ptr<CompiledModule> compile_module(const lower::LoweredFunction &f, 
   emitter.function(f);
   set_attributes(*m->module, t);
   verify(*m, "as emitted");
+  return m;
+}
+
+std::unique_ptr<CompiledModule> compile_module(const lower::LoweredFunction &f, const Target &t,
+                                               Interface interface) {
+  auto m = emit_module(f, t, interface);
   optimise(*m);
   return m;
 }

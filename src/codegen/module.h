@@ -20,7 +20,12 @@ struct CompiledModule {
   std::string complaints;  ///< what LLVM reported as errors
 };
 
-/// Emits, verifies and optimises. Throws T0103, T0104.
+/// Emits and verifies. Throws T0103, T0104.
+std::unique_ptr<CompiledModule> emit_module(const lower::LoweredFunction &f, const Target &t,
+                                            Interface interface);
+/// Runs the passes of module.cpp.
+void optimise(CompiledModule &m);
+/// Both.
 std::unique_ptr<CompiledModule> compile_module(const lower::LoweredFunction &f, const Target &t,
                                                Interface interface);
 /// Runs LLVM's code generator. Throws T0104.

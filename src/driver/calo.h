@@ -49,11 +49,9 @@ struct Request {
 
 // ---- calo_plugin.cpp --------------------------------------------------------------------------------
 
-/// The shared object of a generator source: compiled unless the cache has it; a shared object itself is
-/// returned as it is. Throws CompileError T0202 with the compiler's words in why[0], T0201.
-std::string plugin_of(const std::string &source);
-/// Loads it into this process for good: generators register themselves.
-void load_plugin(const std::string &file);
+/// Loads the generators of a source, compiled unless the cache has it, or of a shared object, into this
+/// process for good. Throws CompileError T0202 with the compiler's words in why[0], T0201, T0203.
+void load_generators(const std::string &source);
 /// Directory of this executable, from /proc.
 std::string executable_folder();
 std::string read_text(const std::string &path);  ///< throws R0201

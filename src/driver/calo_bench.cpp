@@ -33,10 +33,11 @@ double median(std::vector<double> v) {
 }
 double least(const std::vector<double> &v) { return *std::min_element(v.begin(), v.end()); }
 
-Candidate compile(const Algorithm &a, Choice choice, Arguments &args) {
+/// `keep`: compiled code may come from the disk cache; not where compiling is timed.
+Candidate compile(const Algorithm &a, Choice choice, Arguments &args, bool keep) {
   Candidate c;
   const double start = now_ms();
-  c.compiled = std::make_unique<driver::Compiled>(a.program, choice.schedule, a.target);
+  c.compiled = std::make_unique<driver::Compiled>(a.program, choice.schedule, a.target, keep);
   c.compile_ms = now_ms() - start + a.program_ms;
   c.choice = std::move(choice);
   c.outputs = make_outputs(args);
@@ -215,7 +216,7 @@ int run(const Request &r) {
   const std::string given = r.schedules.empty() ? "" : r.schedules.back();
   const Choice choice = choose(r, a, given);
   Arguments args = read_arguments(r, a);
-  Candidate c = compile(a, choice, args);
+  Candidate c = compile(a, choice, args, true);
   const double ms = time_once(c, args);
   if (r.check) {
     const std::string difference = first_difference(args, c.outputs, interpret(a, args));
@@ -247,7 +248,7 @@ int bench(const Request &r) {
   std::vector<Choice> choices = choose_all(r, a, &skipped);
   Arguments args = read_arguments(r, a);
   std::vector<Candidate> all;
-  for (Choice &c : choices) all.push_back(compile(a, std::move(c), args));
+  for (Choice &c : choices) all.push_back(compile(a, std::move(c), args, false));
   sample(all, args, std::max(r.samples, 1));
   const Verdict v = compare(r, a, args, all);
   if (r.json) {

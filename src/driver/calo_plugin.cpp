@@ -1,9 +1,8 @@
-// Generator sources to shared objects, compiled on the fly and kept.
+// Generator sources to shared objects, compiled on the fly and kept (base/disk_cache.h).
 //
-// The cache is keyed by content: a manifest per (source path, compiler, flags, library) lists the files
-// that the last compilation read, with their hashes; while they agree the object is used. Objects are
-// named by the hash of all of it, written beside their final name, flushed and renamed, so that a reader
-// never sees half a file. The folder belongs to its owner alone: what is loaded from it runs as him.
+// The cache is keyed by content: a list per (source path, compiler, flags, library) has the files that
+// the last compilation read, with their hashes; while they agree, the object named by the hash of all of
+// it is used. Without a cache that works everything is compiled anew, and nothing else changes.
 // Tests: test/unit/driver/calo_test.cpp.
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -20,6 +19,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "../base/disk_cache.h"
 #include "../base/options.h"
 #include "calo.h"
 
@@ -36,32 +36,6 @@ namespace {
 }
 
 // ---- hashing ----------------------------------------------------------------------------------------
-
-/// FNV-1a in two lanes of 64 bits. The cache's owner is the only one who writes what is hashed.
-class Hash {
-public:
-  Hash &add(const std::string &text) {
-    for (unsigned char c : text) {
-      a_ = (a_ ^ c) * 0x100000001b3u;
-      b_ = (b_ ^ c) * 0x13b00000000013bu + 1;
-    }
-    return add_byte();  // so that ("ab", "c") and ("a", "bc") differ
-  }
-  std::string text() const {
-    char out[33];
-    std::snprintf(out, sizeof out, "%016llx%016llx", static_cast<unsigned long long>(a_),
-                  static_cast<unsigned long long>(b_));
-    return out;
-  }
-
-private:
-  Hash &add_byte() {
-    a_ = (a_ ^ 0xff) * 0x100000001b3u;
-    b_ = (b_ ^ 0xff) * 0x13bu + 1;
-    return *this;
-  }
-  uint64_t a_ = 0xcbf29ce484222325u, b_ = 0x84222325cbf29ce4u;
-};
 
 std::string hash_of_file(const std::string &path) {
   std::ifstream in(path, std::ios::binary);
@@ -121,68 +95,15 @@ std::string include_folder() {
             .fix("run the calo of an installed SDK: build/sdk/bin/calo"));
 }
 
-/// The library this process runs with: a plugin compiled for another one is not used.
-std::string library_file() {
-  Dl_info info = {};
-  if (dladdr(reinterpret_cast<const void *>(&options), &info) && info.dli_fname) {
-    return fs::canonical(info.dli_fname).string();
-  }
-  return executable_folder();
-}
-
-// ---- the cache ------------------------------------------------------------------------------------------
-
-std::string cache_folder() {
-  const fs::path folder = fs::path(options().cache_dir) / "generators";
-  std::error_code error;
-  fs::create_directories(folder, error);
-  struct stat s = {};
-  if (lstat(folder.c_str(), &s) != 0 || !S_ISDIR(s.st_mode)) {
-    file_error(folder.string(), "cannot be used as the cache of compiled generators");
-  }
-  if (s.st_uid != geteuid()) {
-    file_error(folder.string(),
-               "belongs to another user; compiled code is loaded from there "
-               "(CALO_CACHE_DIR names another folder)");
-  }
-  if ((s.st_mode & 077) != 0 && chmod(folder.c_str(), 0700) != 0) {
-    file_error(folder.string(), "is open to others and cannot be closed");
-  }
-  return folder.string();
-}
-
-/// Objects nobody used for a month go, and what a killed run left.
-void sweep(const std::string &folder) {
-  std::error_code error;
-  const auto now = fs::file_time_type::clock::now();
-  for (const auto &entry : fs::directory_iterator(folder, error)) {
-    const auto age = now - entry.last_write_time(error);
-    if (!error && age > std::chrono::hours(24 * 30)) fs::remove(entry.path(), error);
-  }
-}
-
-void flush_file(const std::string &path) {
-  const int fd = open(path.c_str(), O_RDONLY);
-  if (fd < 0) return;
-  fsync(fd);
-  close(fd);
-}
-
-/// Writes text the same way that objects are written: complete or not at all.
-void replace_file(const std::string &path, const std::string &text) {
-  const std::string temporary = path + "." + std::to_string(getpid()) + ".tmp";
-  write_text(temporary, text);
-  flush_file(temporary);
-  if (rename(temporary.c_str(), path.c_str()) != 0) file_error(path, std::strerror(errno));
-}
+// ---- what a compilation read ----------------------------------------------------------------------------
 
 struct Dependency {
   std::string hash, path;
 };
 
 /// Lines "hash path".
-std::vector<Dependency> read_manifest(const std::string &file) {
-  std::ifstream in(file);
+std::vector<Dependency> parse_dependencies(const std::string &text) {
+  std::istringstream in(text);
   std::vector<Dependency> all;
   for (std::string line; std::getline(in, line);) {
     const size_t space = line.find(' ');
@@ -239,46 +160,84 @@ int run_command(const std::vector<std::string> &command, const std::string &log)
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-struct TemporaryFiles {
-  std::string stem;
-  ~TemporaryFiles() {
-    for (const char *ending : {".so", ".d", ".log"}) unlink((stem + ending).c_str());
+/// A folder of this process alone, gone at the end of its life.
+struct Scratch {
+  fs::path path;
+  Scratch() {
+    std::error_code error;
+    std::string name = (fs::temp_directory_path(error) / "calo.XXXXXX").string();
+    if (error || !mkdtemp(&name[0])) file_error(name, "cannot be made");
+    path = name;
   }
+  ~Scratch() {
+    std::error_code error;
+    fs::remove_all(path, error);
+  }
+  std::string file(const char *name) const { return (path / name).string(); }
 };
 
-std::string compile(const std::string &source, const std::string &identity,
-                    const std::vector<std::string> &command, const std::string &folder,
-                    const std::string &manifest) {
-  const TemporaryFiles temporary{folder + "/tmp." + std::to_string(getpid())};
-  std::vector<std::string> full = command;
-  for (const std::string &word : {source, std::string("-o"), temporary.stem + ".so",
-                                  std::string("-MMD"), std::string("-MF"), temporary.stem + ".d"}) {
-    full.push_back(word);
+/// How a source is compiled: the command up to the source, and all that the result depends on but files.
+struct Recipe {
+  std::string source, identity;
+  std::vector<std::string> command;
+};
+
+/// The object's bytes; `dependencies` gets the files that it was made from.
+std::string compile(const Recipe &r, std::vector<Dependency> *dependencies) {
+  const Scratch scratch;
+  std::vector<std::string> command = r.command;
+  for (const std::string &word :
+       {r.source, std::string("-o"), scratch.file("plugin.so"), std::string("-MMD"),
+        std::string("-MF"), scratch.file("plugin.d")}) {
+    command.push_back(word);
   }
-  const int status = run_command(full, temporary.stem + ".log");
+  const int status = run_command(command, scratch.file("log"));
   if (status != 0) {
-    std::string words = read_text(temporary.stem + ".log");
+    std::string words = read_text(scratch.file("log"));
     while (!words.empty() && words.back() == '\n') words.pop_back();
     if (status < 0) words += "\n(the compiler was killed)";
-    raise(Diagnostic("T0202", {}, source + " does not compile").because(words));
+    raise(Diagnostic("T0202", {}, r.source + " does not compile").because(words));
   }
-  std::string lines;
+  for (const std::string &file : parse_make_rule(read_text(scratch.file("plugin.d")))) {
+    const std::string path = fs::absolute(file).string();
+    dependencies->push_back({hash_of_file(path), path});
+  }
+  return read_text(scratch.file("plugin.so"));
+}
+
+std::string key_of(const Recipe &r, const std::vector<Dependency> &dependencies) {
   Hash all;
-  all.add(identity);
-  for (const std::string &file : parse_make_rule(read_text(temporary.stem + ".d"))) {
-    const std::string path = fs::absolute(file).string(), hash = hash_of_file(path);
-    lines += hash + " " + path + "\n";
-    all.add(path).add(hash);
+  all.add(r.identity);
+  for (const Dependency &d : dependencies) all.add(d.path).add(d.hash);
+  return all.text();
+}
+
+void open_object(const std::string &file) {
+  if (dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) return;
+  const char *reason = dlerror();
+  raise(Diagnostic("T0203", {}, file + " cannot be loaded").because(reason ? reason : "unknown"));
+}
+
+/// Loads the kept object of a source that has not changed; false if there is none.
+bool open_kept(const Recipe &r, DiskCache &cache) {
+  std::string text;
+  if (!cache.get(Hash().add("list").add(r.identity).text(), r.identity, &text)) return false;
+  const std::vector<Dependency> known = parse_dependencies(text);
+  for (const Dependency &d : known) {
+    if (hash_of_file(d.path) != d.hash) return false;
   }
-  const std::string object = folder + "/" + all.text() + ".so";
-  chmod((temporary.stem + ".so").c_str(), 0700);
-  flush_file(temporary.stem + ".so");
-  if (rename((temporary.stem + ".so").c_str(), object.c_str()) != 0) {
-    file_error(object, std::strerror(errno));
+  const std::string key = key_of(r, known);
+  return !known.empty() && cache.get(key, r.identity, &text) &&
+         dlopen(cache.path(key).c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr;
+}
+
+void keep(const Recipe &r, const std::vector<Dependency> &dependencies, const std::string &object,
+          DiskCache &cache) {
+  std::string lines;
+  for (const Dependency &d : dependencies) lines += d.hash + " " + d.path + "\n";
+  if (cache.put(key_of(r, dependencies), r.identity, object)) {
+    cache.put(Hash().add("list").add(r.identity).text(), r.identity, lines);
   }
-  replace_file(manifest, lines);
-  sweep(folder);
-  return object;
 }
 
 bool is_shared_object(const std::string &path) {
@@ -310,46 +269,32 @@ void write_text(const std::string &path, const std::string &text) {
   if (!out) file_error(path, "cannot be written");
 }
 
-std::string plugin_of(const std::string &source) {
+void load_generators(const std::string &source) {
   if (!fs::exists(source) || fs::is_directory(source)) {
     file_error(source, "no such generator source");
   }
   const std::string path = fs::canonical(source).string();
-  if (is_shared_object(path)) return path;
-  std::vector<std::string> command = compiler();
+  if (is_shared_object(path)) return open_object(path);
+  Recipe r;
+  r.source = source;
+  r.command = compiler();
   // The source is named as typed, so that messages name it so; hence the current folder counts.
-  std::string identity = path + "\n" + source + "\n" + fs::current_path().string() + "\n" +
-                         stamp(command[0]) + "\n" + stamp(library_file());
+  r.identity = "generator\n" + path + "\n" + source + "\n" + fs::current_path().string() + "\n" +
+               stamp(r.command[0]) + "\n" + build_id_of(reinterpret_cast<const void *>(&options));
   for (const char *flag : {"-std=c++17", "-O0", "-w", "-shared", "-fPIC", "-pipe"}) {
-    command.push_back(flag);
+    r.command.push_back(flag);
   }
-  command.push_back("-I" + include_folder());
-  for (const std::string &word : command) identity += "\n" + word;
-  const std::string folder = cache_folder();
-  const std::string manifest = folder + "/" + Hash().add(identity).text() + ".deps";
-
-  const std::vector<Dependency> known = read_manifest(manifest);
-  bool fresh = !known.empty();
-  Hash all;
-  all.add(identity);
-  for (const Dependency &d : known) {
-    fresh = fresh && hash_of_file(d.path) == d.hash;
-    all.add(d.path).add(d.hash);
-  }
-  const std::string object = folder + "/" + all.text() + ".so";
-  if (fresh && fs::exists(object)) {
-    std::error_code error;  // the date of last use, for sweep()
-    fs::last_write_time(object, fs::file_time_type::clock::now(), error);
-    fs::last_write_time(manifest, fs::file_time_type::clock::now(), error);
-    return object;
-  }
-  return compile(source, identity, command, folder, manifest);
-}
-
-void load_plugin(const std::string &file) {
-  if (dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) return;
-  const char *reason = dlerror();
-  raise(Diagnostic("T0203", {}, file + " cannot be loaded").because(reason ? reason : "unknown"));
+  r.command.push_back("-I" + include_folder());
+  for (const std::string &word : r.command) r.identity += "\n" + word;
+  DiskCache *cache = shared_cache("generators");
+  if (cache && open_kept(r, *cache)) return;
+  std::vector<Dependency> dependencies;
+  const std::string object = compile(r, &dependencies);
+  if (cache) keep(r, dependencies, object, *cache);
+  const Scratch scratch;
+  const std::string file = scratch.file("plugin.so");
+  write_text(file, object);
+  open_object(file);
 }
 
 }  // namespace calotype::cli

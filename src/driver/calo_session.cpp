@@ -101,7 +101,7 @@ void refuse_unknown_arguments(const Algorithm &a) {
 Algorithm load_algorithm(const Request &r) {
   Algorithm a;
   a.target = target_of(r);
-  load_plugin(plugin_of(r.source));
+  load_generators(r.source);
   const auto generator = driver::create_generator(generator_of(r), GeneratorContext(a.target));
   for (const auto &[name, value] : r.settings) {
     if (name == "target") continue;

@@ -24,7 +24,8 @@ CALO_EXPORT schedule::Schedule effective_schedule(const schedule::Schedule &embe
 class CALO_EXPORT Compiled {
 public:
   /// Throws what schedule::apply, lower::lower and codegen::compile_jit throw. Works on a large stack.
-  Compiled(const ir::Program &p, const schedule::Schedule &s, const Target &t);
+  /// `keep`: compiled code may come from the disk cache.
+  Compiled(const ir::Program &p, const schedule::Schedule &s, const Target &t, bool keep = true);
 
   const Target &target() const { return target_; }
   const lower::LoweredFunction &function() const { return function_; }

@@ -74,7 +74,7 @@ class Halide:
         self.package = halide_package()
         self.include = self.package / "include"
         self.link = [f"-L{self.package}/lib64", "-lHalide", f"-Wl,-rpath,{self.package}/lib64"]
-        self.env = dict(os.environ, HL_TARGET=halide_target())
+        self.env = dict(os.environ, HL_TARGET=halide_target(), CALO_CACHE="off")
 
     def build_generator(self, app, schedule_cpp):
         folder = WORK / app

@@ -32,7 +32,7 @@ struct Scratch {
   Scratch() {
     char name[] = "/tmp/calo_test.XXXXXX";
     path = mkdtemp(name);
-    setenv("CALO_CACHE_DIR", (path / "cache").c_str(), 1);
+    setenv("CALO_CACHE", (path / "cache").c_str(), 1);
   }
   ~Scratch() {
     std::error_code error;
@@ -204,30 +204,80 @@ TEST_CASE("calo: several generators in one source need -g, by one of their names
   CHECK_CONTAINS(a.err, "slope");
 }
 
+namespace {
+
+int files_in(const std::string &folder) {
+  std::error_code error;
+  int n = 0;
+  for (const auto &entry : fs::directory_iterator(folder, error)) n += entry.is_regular_file();
+  return n;
+}
+
+/// Changes one byte in the middle of every file.
+void damage(const std::string &folder) {
+  for (const auto &entry : fs::directory_iterator(folder)) {
+    std::string bytes = read(entry.path().string());
+    bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+    std::ofstream(entry.path(), std::ios::binary) << bytes;
+  }
+}
+
+}  // namespace
+
 TEST_CASE("calo: a compiled generator is kept, and made again when what it read changes") {
   NEED_CALO();
-  const std::string out = scratch("kept.npy");
+  const std::string out = scratch("kept.npy"), kept = scratch("cache/generators");
   const std::string command =
       "run " + generators() + " -g scale source=zero:[1,1] offset=5 result=" + out;
-  const auto objects = [] {
-    int n = 0;
-    for (const auto &entry : fs::directory_iterator(scratch("cache/generators"))) {
-      n += entry.path().extension() == ".so" && entry.path().filename().string()[0] != 't';
-    }
-    return n;
-  };
   REQUIRE(calo(command).code == 0);
-  const int before = objects();
+  const int before = files_in(kept);
   REQUIRE(calo(command).code == 0);
-  CHECK(objects() == before);
+  CHECK(files_in(kept) == before);
   write(scratch("amount.h"), "inline int amount() { return 2; }\n");
   REQUIRE(calo(command).code == 0);
-  CHECK(objects() == before + 1);
+  CHECK(files_in(kept) == before + 1);  // the object; the list of files is replaced
   CHECK(values(out) == std::vector<int32_t>{10});
   write(scratch("amount.h"), "inline int amount() { return 1; }\n");
   struct stat s = {};
-  REQUIRE(stat(scratch("cache/generators").c_str(), &s) == 0);
+  REQUIRE(stat(kept.c_str(), &s) == 0);
   CHECK((s.st_mode & 0777) == 0700);
+}
+
+TEST_CASE("calo: compiled pipelines are kept; damaged ones are made again") {
+  NEED_CALO();
+  const std::string out = scratch("cached.npy"), jit = scratch("cache/jit");
+  const auto scaled = [&](int factor) {
+    const Answer a = calo("run " + generators() + " -g scale source=constant:7:[5,2] offset=-1" +
+                          " factor=" + std::to_string(factor) + " result=" + out);
+    CHECK_MESSAGE(a.code == 0, a.err);
+    CHECK(values(out) == std::vector<int32_t>(10, 7 * factor - 1));
+  };
+  scaled(11);
+  const int before = files_in(jit);
+  scaled(11);
+  CHECK(files_in(jit) == before);
+  scaled(12);
+  CHECK(files_in(jit) == before + 1);
+  damage(jit);
+  damage(scratch("cache/generators"));
+  scaled(11);
+  scaled(12);
+}
+
+TEST_CASE("calo: without a cache that can be used everything works") {
+  NEED_CALO();
+  const std::string out = scratch("uncached.npy"), file = scratch("occupied");
+  write(file, "no folder");
+  for (const std::string &cache :
+       {std::string("off"), file + "/below", std::string("/proc/none")}) {
+    setenv("CALO_CACHE", cache.c_str(), 1);
+    const Answer a =
+        calo("run " + generators() + " -g scale source=zero:[1,1] offset=5 result=" + out);
+    setenv("CALO_CACHE", scratch("cache").c_str(), 1);
+    CHECK_MESSAGE(a.code == 0, cache << ": " << a.err);
+    CHECK(values(out) == std::vector<int32_t>{5});
+  }
+  CHECK_FALSE(fs::exists("off"));
 }
 
 TEST_CASE("calo: a source that does not compile shows the compiler's words and one line of ours") {
