@@ -47,8 +47,16 @@ void add_options(CLI::App &app, const Verb &v, Request &r) {
       ->type_name("NAME");
   app.add_flag("--json", r.json, "machine-readable output");
   if (is(v, "run") || is(v, "bench")) {
-    app.add_option("--output_extents", r.output_extents, "[w,h,...] where no input tells")
+    app.add_option("--output_extents", r.arguments.output_extents,
+                   "[w,h,...] where no input tells, or estimate")
         ->type_name("EXTENTS");
+    app.add_option("--default_input_buffers", r.arguments.default_buffers,
+                   "for inputs not given: random:0:auto, zero:auto ...")
+        ->type_name("SOURCE");
+    app.add_option("--default_input_scalars", r.arguments.default_scalars,
+                   "for scalars not given: the first that exists of estimate,default,NUMBER")
+        ->type_name("VALUES");
+    app.add_flag("--estimate_all", r.estimate_all, "inputs, scalars and sizes as estimated");
     app.add_flag("--check", r.check, "compare with the reference interpreter, bit for bit");
   }
   if (is(v, "bench") || is(v, "check")) {

@@ -15,15 +15,15 @@
 #include "../ir/eval.h"
 #include "../ir/function.h"
 #include "../lower/lowered.h"
-#include "../runtime/HalideBuffer.h"
+#include "../run/filter.h"
 #include "../schedule/directive.h"
 #include "compiled.h"
 
 namespace calotype::cli {
 
 using Json = nlohmann::ordered_json;
-using Image = Halide::Runtime::Buffer<void>;
-using Settings = std::vector<std::pair<std::string, std::string>>;  // name=value, in order
+using run::Image;
+using run::Settings;
 
 /// A command line, parsed.
 struct Request {
@@ -34,7 +34,8 @@ struct Request {
   std::vector<std::string> schedules;  ///< --schedule, files and folders
   std::string variant, target, generator;
   bool json = false;
-  std::string output_extents;
+  run::Options arguments;  ///< all of it but `values`
+  bool estimate_all = false;
   bool check = false;   ///< compare with the interpreter
   bool chosen = false;  ///< of a folder only the file that the target chooses
   int samples = 10;
@@ -86,26 +87,14 @@ std::string numeric_mode(const Target &t);
 
 // ---- calo_arguments.cpp -----------------------------------------------------------------------------
 
-/// One output buffer of the pipeline.
-struct Output {
-  std::string name;  ///< as an argument: the Func, with .0 .1 for Tuples
-  Type type;
-  std::vector<int> mins, extents, order;  ///< order: dimensions by stride
-  std::string file;                       ///< empty: not saved
-  Image make() const;
-};
-/// What a run takes, by name.
-struct Arguments {
-  std::map<std::string, Image> inputs;
-  std::map<std::string, uint64_t> scalars;  ///< bits
-  std::vector<Output> outputs;              ///< in the program's order
-};
-Arguments read_arguments(const Request &r, const Algorithm &a);
-/// Pointers in the order of the compiled function.
-std::vector<const void *> argument_pointers(const lower::LoweredFunction &f, Arguments &a,
-                                            std::vector<Image> &outputs);
-std::vector<Image> make_outputs(const Arguments &a);
-std::vector<Image> interpret(const Algorithm &a, Arguments &args);
+/// A compiled pipeline as src/run sees it. Refers to `c`.
+run::Filter filter_of(const Algorithm &a, const driver::Compiled &c);
+/// Raises what run::bind throws.
+run::Values read_arguments(const Request &r, const Algorithm &a, const run::Filter &f);
+/// The outputs of the reference interpreter, in the program's order.
+std::vector<Image> interpret(const Algorithm &a, const run::Filter &f, run::Values &v);
+/// Turns run::Error into a Diagnostic; `a` may be null.
+[[noreturn]] void raise_run_error(const run::Error &e, const Algorithm *a);
 /// The names that sizes have in Exprs: "input.extent.0" ...
 void define_sizes(const std::string &buffer, const std::vector<int> &mins,
                   const std::vector<int> &extents, ir::EvalContext &cx);
@@ -113,15 +102,8 @@ bool evaluate_int(const Expr &e, const ir::EvalContext &cx, int64_t *value);
 
 // ---- calo_buffers.cpp --------------------------------------------------------------------------------
 
-/// Dimensions in memory order: those whose stride must be 1 first. `p` [or null] has the constraints.
-std::vector<int> storage_order(int rank, const ir::Parameter *p);
-Image allocate(Type t, const std::vector<int> &extents, const ir::Parameter *p);
-/// Integers over their whole type, floats in [0, 1); the same for a seed on every machine.
-void fill_random(const Image &image, Type t, uint64_t seed);
-/// `bits` everywhere, or where all coordinates are equal and 0 elsewhere.
-void fill_constant(const Image &image, Type t, uint64_t bits, bool diagonal_only);
 /// Empty if all bits are equal (every NaN counts as the same value); else the first difference.
-std::string first_difference(const Arguments &a, const std::vector<Image> &x,
+std::string first_difference(const std::vector<std::string> &names, const std::vector<Image> &x,
                              const std::vector<Image> &y);
 void save(const std::string &file, const Image &image);  ///< throws R0201
 std::vector<int> extents_of(const Image &image);

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "../base/source.h"
+#include "../run/progress.h"
 #include "calo.h"
 
 namespace calotype::cli {
@@ -26,6 +27,18 @@ struct Candidate {
   std::string difference;  ///< from the reference; empty: the same bits
 };
 
+/// The arguments that all candidates share; each has outputs of its own.
+struct Setup {
+  run::Filter filter;
+  run::Values values;
+  std::vector<size_t> outputs;  ///< which arguments they are
+  std::vector<std::string> output_names() const {
+    std::vector<std::string> names;
+    for (size_t i : outputs) names.push_back(filter.args[i].name);
+    return names;
+  }
+};
+
 double median(std::vector<double> v) {
   std::sort(v.begin(), v.end());
   const size_t n = v.size();
@@ -34,19 +47,34 @@ double median(std::vector<double> v) {
 double least(const std::vector<double> &v) { return *std::min_element(v.begin(), v.end()); }
 
 /// `keep`: compiled code may come from the disk cache; not where compiling is timed.
-Candidate compile(const Algorithm &a, Choice choice, Arguments &args, bool keep) {
+Candidate compile(const Algorithm &a, Choice choice, bool keep, bool quiet) {
+  const run::Progress progress("compiling " + a.program.name.str(), !quiet);
   Candidate c;
   const double start = now_ms();
   c.compiled = std::make_unique<driver::Compiled>(a.program, choice.schedule, a.target, keep);
   c.compile_ms = now_ms() - start + a.program_ms;
   c.choice = std::move(choice);
-  c.outputs = make_outputs(args);
   return c;
 }
 
-double time_once(Candidate &c, Arguments &args) {
-  const std::vector<const void *> pointers =
-      argument_pointers(c.compiled->function(), args, c.outputs);
+Setup prepare(const Request &r, const Algorithm &a, std::vector<Candidate> &all) {
+  const run::Progress progress("reading arguments", !r.json);
+  Setup s;
+  s.filter = filter_of(a, *all[0].compiled);
+  s.values = read_arguments(r, a, s.filter);
+  for (size_t i = 0; i < s.filter.args.size(); i++) {
+    if (s.filter.args[i].is_output()) s.outputs.push_back(i);
+  }
+  for (Candidate &c : all) {
+    for (size_t i : s.outputs) c.outputs.push_back(run::allocate_like(s.values.images[i]));
+  }
+  return s;
+}
+
+double time_once(Candidate &c, Setup &s) {
+  std::vector<void *> argv = s.values.argv();
+  for (size_t k = 0; k < s.outputs.size(); k++) argv[s.outputs[k]] = c.outputs[k].raw_buffer();
+  const std::vector<const void *> pointers(argv.begin(), argv.end());
   const double start = now_ms();
   c.compiled->run(pointers);
   return now_ms() - start;
@@ -56,13 +84,14 @@ std::string schedule_text(const Choice &c) {
   return c.path.empty() ? "the schedule written in C++" : c.path;
 }
 
-Json outputs_json(const Arguments &args, const std::vector<Image> &outputs) {
+Json outputs_json(const Setup &s, const std::vector<Image> &outputs) {
   Json all = Json::array();
-  for (size_t i = 0; i < outputs.size(); i++) {
-    Json o{{"name", args.outputs[i].name},
-           {"type", type_text(args.outputs[i].type)},
-           {"extents", args.outputs[i].extents}};
-    if (!args.outputs[i].file.empty()) o["file"] = args.outputs[i].file;
+  for (size_t k = 0; k < outputs.size(); k++) {
+    const size_t i = s.outputs[k];
+    Json o{{"name", s.filter.args[i].name},
+           {"type", type_text(Type(outputs[k].type()))},
+           {"extents", extents_of(outputs[k])}};
+    if (!s.values.files[i].empty()) o["file"] = s.values.files[i];
     all.push_back(std::move(o));
   }
   return all;
@@ -75,23 +104,24 @@ Json outputs_json(const Arguments &args, const std::vector<Image> &outputs) {
             .fix("this is a mistake in Calotype, not in your program: please report it"));
 }
 
-uint64_t values(const Arguments &args) {
+uint64_t value_count(const std::vector<Image> &outputs) {
   uint64_t n = 0;
-  for (const Output &o : args.outputs) {
+  for (const Image &o : outputs) {
     uint64_t all = 1;
-    for (int e : o.extents) all *= static_cast<uint64_t>(e);
+    for (int e : extents_of(o)) all *= static_cast<uint64_t>(std::max(e, 0));
     n += all;
   }
   return n;
 }
 
 /// Alternates between the candidates, so that what else the machine does meets all of them.
-void sample(std::vector<Candidate> &all, Arguments &args, int samples) {
-  for (Candidate &c : all) c.spent = time_once(c, args);  // warms up; counts only as time spent
-  for (int round = 0; round < samples; round++) {
+void sample(std::vector<Candidate> &all, Setup &s, const Request &r) {
+  const run::Progress progress("timing " + s.filter.name, !r.json);
+  for (Candidate &c : all) c.spent = time_once(c, s);  // warms up; counts only as time spent
+  for (int round = 0; round < std::max(r.samples, 1); round++) {
     for (Candidate &c : all) {
       if (round >= kFewest && c.spent > kBudgetMs) continue;
-      c.times.push_back(time_once(c, args));
+      c.times.push_back(time_once(c, s));
       c.spent += c.times.back();
     }
   }
@@ -106,13 +136,12 @@ std::string ending_for(const Image &image) {
   return samples && shape && channels >= 1 && channels <= 4 ? ".png" : ".npy";
 }
 
-std::string save_outputs(const Request &r, const Algorithm &a, const Arguments &args,
-                         const Candidate &c) {
+std::string save_outputs(const Request &r, const Setup &s, const Candidate &c) {
   fs::create_directories(r.save);
   std::string first;
   for (size_t i = 0; i < c.outputs.size(); i++) {
-    std::string stem = a.program.name + "-" + c.choice.label;
-    if (c.outputs.size() > 1) stem += "-" + args.outputs[i].name;
+    std::string stem = s.filter.name + "-" + c.choice.label;
+    if (c.outputs.size() > 1) stem += "-" + s.filter.args[s.outputs[i]].name;
     const std::string file = (fs::path(r.save) / (stem + ending_for(c.outputs[i]))).string();
     save(file, c.outputs[i]);
     if (first.empty()) first = file;
@@ -137,18 +166,22 @@ struct Verdict {
 };
 
 /// Fills in each candidate's difference from the interpreter (where asked for, or cheap), else from the first.
-Verdict compare(const Request &r, const Algorithm &a, Arguments &args,
-                std::vector<Candidate> &all) {
+std::vector<Image> reference_of(const Request &r, const Algorithm &a, Setup &s) {
+  const run::Progress progress("interpreting " + s.filter.name, !r.json);
+  return interpret(a, s.filter, s.values);
+}
+
+Verdict compare(const Request &r, const Algorithm &a, Setup &s, std::vector<Candidate> &all) {
   Verdict v;
   std::vector<Image> reference = all[0].outputs;
-  if (r.check || values(args) <= kSmall) {
+  if (r.check || value_count(reference) <= kSmall) {
     const double start = now_ms();
-    reference = interpret(a, args);
+    reference = reference_of(r, a, s);
     v.interpreter_ms = now_ms() - start;
     v.interpreter = true;
   }
   for (Candidate &c : all) {
-    c.difference = first_difference(args, c.outputs, reference);
+    c.difference = first_difference(s.output_names(), c.outputs, reference);
     v.all_same = v.all_same && c.difference.empty();
   }
   return v;
@@ -183,7 +216,7 @@ void print_table(const Algorithm &a, const std::vector<Candidate> &all,
   }
 }
 
-Json results_json(const Algorithm &a, const Arguments &args, const std::vector<Candidate> &all,
+Json results_json(const Algorithm &a, const Setup &s, const std::vector<Candidate> &all,
                   const std::vector<std::string> &skipped, const Verdict &v) {
   Json results = Json::array();
   const Candidate &base = all[baseline(all)];
@@ -202,7 +235,7 @@ Json results_json(const Algorithm &a, const Arguments &args, const std::vector<C
   return Json{{"pipeline", a.program.name.str()},
               {"target", a.target.to_string()},
               {"numerics", numeric_mode(a.target)},
-              {"outputs", outputs_json(args, all[0].outputs)},
+              {"outputs", outputs_json(s, all[0].outputs)},
               {"reference", v.interpreter ? "interpreter" : all[0].choice.label},
               {"baseline", base.choice.label},
               {"results", results},
@@ -215,15 +248,23 @@ int run(const Request &r) {
   const Algorithm a = load_algorithm(r);
   const std::string given = r.schedules.empty() ? "" : r.schedules.back();
   const Choice choice = choose(r, a, given);
-  Arguments args = read_arguments(r, a);
-  Candidate c = compile(a, choice, args, true);
-  const double ms = time_once(c, args);
+  std::vector<Candidate> one;
+  one.push_back(compile(a, choice, true, r.json));
+  Candidate &c = one[0];
+  Setup s = prepare(r, a, one);
+  double ms;
+  {
+    const run::Progress progress("running " + s.filter.name, !r.json);
+    ms = time_once(c, s);
+  }
   if (r.check) {
-    const std::string difference = first_difference(args, c.outputs, interpret(a, args));
+    const std::string difference =
+        first_difference(s.output_names(), c.outputs, reference_of(r, a, s));
     if (!difference.empty()) differs(choice, difference);
   }
-  for (size_t i = 0; i < c.outputs.size(); i++) {
-    if (!args.outputs[i].file.empty()) save(args.outputs[i].file, c.outputs[i]);
+  for (size_t k = 0; k < c.outputs.size(); k++) {
+    const std::string &file = s.values.files[s.outputs[k]];
+    if (!file.empty()) save(file, c.outputs[k]);
   }
   if (r.json) {
     print(Json{{"pipeline", a.program.name.str()},
@@ -232,7 +273,7 @@ int run(const Request &r) {
                {"numerics", numeric_mode(a.target)},
                {"ms", ms},
                {"compile_ms", c.compile_ms},
-               {"outputs", outputs_json(args, c.outputs)},
+               {"outputs", outputs_json(s, c.outputs)},
                {"checked", r.check}});
   } else {
     std::printf("%s: %s, %s, %s ms%s\n", a.program.name.c_str(), schedule_text(choice).c_str(),
@@ -246,19 +287,19 @@ int bench(const Request &r) {
   const Algorithm a = load_algorithm(r);
   std::vector<std::string> skipped;
   std::vector<Choice> choices = choose_all(r, a, &skipped);
-  Arguments args = read_arguments(r, a);
   std::vector<Candidate> all;
-  for (Choice &c : choices) all.push_back(compile(a, std::move(c), args, false));
-  sample(all, args, std::max(r.samples, 1));
-  const Verdict v = compare(r, a, args, all);
+  for (Choice &c : choices) all.push_back(compile(a, std::move(c), false, r.json));
+  Setup s = prepare(r, a, all);
+  sample(all, s, r);
+  const Verdict v = compare(r, a, s, all);
   if (r.json) {
-    print(results_json(a, args, all, skipped, v));
+    print(results_json(a, s, all, skipped, v));
   } else {
     print_table(a, all, skipped, v);
   }
   if (!r.save.empty()) {
     for (const Candidate &c : all) {
-      const std::string file = save_outputs(r, a, args, c);
+      const std::string file = save_outputs(r, s, c);
       if (!r.json) std::printf("wrote %s\n", file.c_str());
     }
   }

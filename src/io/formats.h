@@ -46,8 +46,28 @@ Bytes encode_npy(const std::string &path, const halide_buffer_t &view);
 /// The samples of a buffer of any strides, dense, dimension 0 innermost.
 Array dense_copy(const halide_buffer_t &view);
 
-/// "float32", "uint16" ...
-std::string type_name(halide_type_t type);
+/// Calls `use(coordinates)` for each row of the view, x at its min.
+template <typename Use> void for_each_row(const halide_buffer_t &view, Use use) {
+  const int rank = view.dimensions;
+  std::vector<int> at(static_cast<size_t>(rank > 0 ? rank : 1));
+  for (int d = 0; d < rank; d++) {
+    if (view.dim[d].extent <= 0) return;
+    at[d] = view.dim[d].min;
+  }
+  while (true) {
+    use(at.data());
+    int d = 1;
+    for (; d < rank; d++) {
+      if (++at[d] < view.dim[d].min + view.dim[d].extent) break;
+      at[d] = view.dim[d].min;
+    }
+    if (d >= rank) return;
+  }
+}
+
+/// convert() without the checks of extents and memory; false where there is no such conversion.
+bool convert_types(const Array &source, halide_buffer_t &dst);
+
 /// "[512, 512, 3]"
 std::string extents_name(const std::vector<int> &extents);
 std::vector<int> extents_of(const halide_buffer_t &view);

@@ -1,4 +1,4 @@
-// Loading by first bytes, saving by extension, and the sample conversions stated in image.h.
+// Loading by first bytes, saving by extension. Sample conversions: convert.cpp.
 #include "io/image.h"
 
 #include "io/formats.h"
@@ -43,98 +43,6 @@ template <typename T> void interleaved_from(const T *planar, Pixels &pixels) {
   }
 }
 
-// ---- sample conversions ----------------------------------------------------------------------------
-
-template <typename To, typename From> To convert_sample(From v) {
-  constexpr bool from_real = std::is_floating_point<From>::value;
-  constexpr bool to_real = std::is_floating_point<To>::value;
-  if constexpr (std::is_same<From, To>::value || (from_real && to_real)) {
-    return static_cast<To>(v);
-  } else if constexpr (to_real) {
-    return static_cast<To>(v) / static_cast<To>(From(~From(0)));
-  } else if constexpr (from_real) {
-    if (!(v > 0)) return 0;  // NaN too
-    const double most = To(~To(0));
-    return static_cast<To>(std::lround(std::min<double>(v, 1.0) * most));
-  } else if constexpr (sizeof(To) > sizeof(From)) {
-    return static_cast<To>(v * 257);
-  } else {
-    return static_cast<To>((v + 128u) / 257u);  // nearest; 65535 -> 255, and undoes * 257
-  }
-}
-
-/// Calls `use(coordinates)` for each row of the view, x at its min.
-template <typename Use> void for_each_row(const halide_buffer_t &view, Use use) {
-  const int rank = view.dimensions;
-  std::vector<int> at(std::max(rank, 1));
-  for (int d = 0; d < rank; d++) {
-    if (view.dim[d].extent <= 0) return;
-    at[d] = view.dim[d].min;
-  }
-  while (true) {
-    use(at.data());
-    int d = 1;
-    for (; d < rank; d++) {
-      if (++at[d] < view.dim[d].min + view.dim[d].extent) break;
-      at[d] = view.dim[d].min;
-    }
-    if (d >= rank) return;
-  }
-}
-
-template <typename To, typename From> void convert_all(const Array &source, halide_buffer_t &dst) {
-  const From *in = reinterpret_cast<const From *>(source.data.data());
-  const int extent = dst.dimensions ? dst.dim[0].extent : 1;
-  const ptrdiff_t stride = dst.dimensions ? dst.dim[0].stride : 1;
-  for_each_row(dst, [&](const int *at) {
-    To *out = reinterpret_cast<To *>(dst.address_of(at));
-    for (int x = 0; x < extent; x++) out[x * stride] = convert_sample<To>(*in++);
-  });
-}
-
-template <typename From> bool convert_from(const Array &source, halide_buffer_t &dst) {
-  const halide_type_t to = dst.type;
-  if (to == halide_type_t(halide_type_uint, 8))
-    convert_all<uint8_t, From>(source, dst);
-  else if (to == halide_type_t(halide_type_uint, 16))
-    convert_all<uint16_t, From>(source, dst);
-  else if (to == halide_type_t(halide_type_float, 32))
-    convert_all<float, From>(source, dst);
-  else if (to == halide_type_t(halide_type_float, 64))
-    convert_all<double, From>(source, dst);
-  else
-    return false;
-  return true;
-}
-
-template <typename Word> void copy_words(const Array &source, halide_buffer_t &dst) {
-  convert_all<Word, Word>(source, dst);
-}
-
-void copy_same_type(const Array &source, halide_buffer_t &dst) {
-  switch (source.type.bytes()) {
-    case 1: copy_words<uint8_t>(source, dst); break;
-    case 2: copy_words<uint16_t>(source, dst); break;
-    case 4: copy_words<uint32_t>(source, dst); break;
-    default: copy_words<uint64_t>(source, dst); break;
-  }
-}
-
-bool convert_types(const Array &source, halide_buffer_t &dst) {
-  const halide_type_t from = source.type;
-  if (from == dst.type) return copy_same_type(source, dst), true;
-  if (from == halide_type_t(halide_type_uint, 8)) return convert_from<uint8_t>(source, dst);
-  if (from == halide_type_t(halide_type_uint, 16)) return convert_from<uint16_t>(source, dst);
-  if (from == halide_type_t(halide_type_float, 32)) return convert_from<float>(source, dst);
-  if (from == halide_type_t(halide_type_float, 64)) return convert_from<double>(source, dst);
-  return false;
-}
-
-std::vector<int> without_trailing_ones(std::vector<int> extents) {
-  while (!extents.empty() && extents.back() == 1) extents.pop_back();
-  return extents;
-}
-
 // ---- saving ----------------------------------------------------------------------------------------
 
 /// A dense [width, height, channels] of `type` made from a view, for a picture file.
@@ -144,7 +52,9 @@ Array picture_samples(const std::string &path, const halide_buffer_t &view, hali
     for (uint8_t &v : dense.data) v = v ? 255 : 0;
     dense.type = halide_type_t(halide_type_uint, 8);
   }
-  Array out{type, dense.extents, {}};
+  const bool scaled = dense.type.code == halide_type_float ||
+                      (dense.type.code == halide_type_uint && dense.type.bits <= 16);
+  Array out{type, dense.extents, {}, false};
   out.data.resize(out.count() * type.bytes());
   std::vector<halide_dimension_t> dims;
   int stride = 1;
@@ -157,7 +67,7 @@ Array picture_samples(const std::string &path, const halide_buffer_t &view, hali
   target.type = type;
   target.dimensions = static_cast<int>(dims.size());
   target.dim = dims.data();
-  if (!convert_types(dense, target)) {
+  if (!scaled || !convert_types(dense, target)) {
     throw FileError(path, "a picture file cannot hold " + type_name(view.type) +
                               "; expected bool, uint8, uint16 or float (or save as .npy)");
   }
@@ -217,7 +127,7 @@ size_t Array::count() const {
 }
 
 Array dense_copy(const halide_buffer_t &view) {
-  Array out{view.type, extents_of(view), {}};
+  Array out{view.type, extents_of(view), {}, false};
   const size_t sample = view.type.bytes();
   out.data.resize(out.count() * sample);
   uint8_t *to = out.data.data();
@@ -245,6 +155,7 @@ Array load(const std::string &path) {
   out.type = pixels.bits == 32 ? halide_type_t(halide_type_float, 32)
                                : halide_type_t(halide_type_uint, static_cast<uint8_t>(pixels.bits));
   out.extents = {pixels.width, pixels.height, pixels.channels};
+  out.picture = true;
   out.data.resize(pixels.data.size());
   if (pixels.bits == 8)
     planar_from(pixels, out.data.data());
@@ -274,17 +185,28 @@ void save(const std::string &path, const halide_buffer_t &view) {
   throw FileError(path, "unknown extension; expected png, jpg, tif, pgm, ppm, npy or raw");
 }
 
-void convert(const Array &source, halide_buffer_t &dst) {
-  const std::vector<int> wanted = extents_of(dst);
-  if (without_trailing_ones(wanted) != without_trailing_ones(source.extents)) {
-    throw std::invalid_argument("the samples have extents " + extents_name(source.extents) +
-                                ", the buffer " + extents_name(wanted));
+Array with_channels(const Array &picture, int channels) {
+  const int had = picture.extents.at(2);
+  Array out{picture.type, {picture.extents[0], picture.extents[1], channels}, {}, true};
+  const size_t plane = picture.data.size() / static_cast<size_t>(had);
+  out.data.resize(plane * static_cast<size_t>(channels));
+  const bool grey = had < 3;
+  for (int c = 0; c < channels; c++) {
+    uint8_t *to = out.data.data() + plane * static_cast<size_t>(c);
+    // The plane it comes from: -1 for opaque.
+    const int from = c < 3 ? (grey ? 0 : c) : (had == 2 ? 1 : had > 3 ? 3 : -1);
+    if (from >= 0) {
+      std::memcpy(to, picture.data.data() + plane * static_cast<size_t>(from), plane);
+    } else if (picture.type.code == halide_type_float) {
+      const float opaque = 1.0f;
+      for (size_t i = 0; i + sizeof opaque <= plane; i += sizeof opaque) {
+        std::memcpy(to + i, &opaque, sizeof opaque);
+      }
+    } else {
+      std::memset(to, 0xff, plane);
+    }
   }
-  if (!dst.host) throw std::invalid_argument("the buffer has no host memory");
-  if (!convert_types(source, dst)) {
-    throw std::invalid_argument("no conversion from " + type_name(source.type) + " to " +
-                                type_name(dst.type));
-  }
+  return out;
 }
 
 std::string type_name(halide_type_t type) {

@@ -27,6 +27,7 @@ struct Array {
   halide_type_t type;
   std::vector<int> extents;
   std::vector<uint8_t> data;  // count() * type.bytes(), in the machine's byte order
+  bool picture = false;       // its third dimension is channels: grey, grey and alpha, RGB, RGBA
 
   size_t count() const;
 };
@@ -48,8 +49,17 @@ void save(const std::string &path, const halide_buffer_t &view);
 ///   dst       allocated; its rank may differ by trailing dimensions of extent 1
 ///   rules     the same type is copied. uint8 -> uint16 * 257; uint16 -> uint8 to the nearest of / 257;
 ///             uint8 -> float / 255; uint16 -> float / 65535; float -> uint8, uint16 clamped to 0..1,
-///             * 255 or 65535, rounded, NaN as 0; float32 <-> float64 by value. float is 32 or 64 bits
-///   errors    std::invalid_argument, naming both types or extents
+///             * 255 or 65535, rounded, NaN as 0; float32 <-> float64 by value; uint8, uint16 -> bool
+///             from the middle of their range up. All else that is whole (bool, int8 ... uint64) goes by
+///             value, to whole numbers only where it fits, and rounded to float. float is 32 or 64 bits
+///   errors    std::invalid_argument, naming both types or extents, or the first sample that does not fit
 void convert(const Array &source, halide_buffer_t &dst);
+
+/// A picture with `channels` channels, more than it has: grey is repeated as red, green and blue; a fourth
+/// channel is opaque.
+Array with_channels(const Array &picture, int channels);
+
+/// "float32", "uint16" ...
+std::string type_name(halide_type_t type);
 
 }  // namespace calotype::io

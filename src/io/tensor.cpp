@@ -224,7 +224,7 @@ Bytes encode_npy(const std::string &path, const halide_buffer_t &view) {
 
 Array load_raw(const std::string &path, halide_type_t type, const std::vector<int> &extents) {
   const uint64_t bytes = checked_bytes(path, type, extents);
-  Array out{type, extents, read_file(path)};
+  Array out{type, extents, read_file(path), false};
   check_length(path, out.data.size(), bytes);
   return out;
 }
