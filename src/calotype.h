@@ -7,6 +7,7 @@
 #include "driver/pipeline.h"
 #include "lang/buffer.h"
 #include "lang/expr.h"
+#include "lang/extern.h"
 #include "lang/float16.h"
 #include "lang/func.h"
 #include "lang/later.h"

@@ -58,6 +58,20 @@ void flatten(const Stmt &s, std::vector<Stmt> *out) {
   }
 }
 
+// A rule that drops an operand (x * 0) must not drop what it does: such a value stays as it was.
+Expr keep_effects(const Expr &before, const Expr &after) {
+  if (before.same_as(after) || is_pure(before)) return after;
+  auto effects = [](const Expr &e) {
+    size_t n = 0;
+    for_each_expr(e, [&](const Expr &x) {
+      const Call *c = x.as<Call>();
+      n += c && (c->call_type == CallType::Extern || c->call_type == CallType::Intrinsic);
+    });
+    return n;
+  };
+  return effects(after) < effects(before) ? before : after;
+}
+
 }  // namespace
 
 Stmt Simplifier::mutate(const Stmt &s) {
@@ -76,13 +90,15 @@ Stmt Simplifier::mutate(const Stmt &s) {
       const Store *op = s.as<Store>();
       Expr p = mutate(op->predicate);
       if (is_const_zero(p)) return make_no_op();
-      return make_store(op->name, mutate(op->value), mutate(op->index), p, op->param);
+      return make_store(op->name, keep_effects(op->value, mutate(op->value)), mutate(op->index), p, op->param);
     }
     case NodeKind::Provide: {
       const Provide *op = s.as<Provide>();
       Expr p = mutate(op->predicate);
       if (p.defined() && is_const_zero(p)) return make_no_op();
-      return make_provide(op->name, mutate_all(op->values), mutate_all(op->args), p);
+      std::vector<Expr> values = mutate_all(op->values);
+      for (size_t i = 0; i < values.size(); i++) values[i] = keep_effects(op->values[i], values[i]);
+      return make_provide(op->name, values, mutate_all(op->args), p);
     }
     case NodeKind::Evaluate: {
       Expr v = mutate(s.as<Evaluate>()->value);

@@ -20,6 +20,9 @@
 
 namespace calotype::codegen {
 
+/// Marks functions that programs call by name: not the runtime's.
+constexpr const char *kForeignFunction = "calo-foreign";
+
 /// What the module defines besides the function itself.
 enum class Interface {
   Jit,     ///< int NAME(void *context, const void *const *args): args as JitFunction::call's
@@ -136,6 +139,17 @@ private:
   Symbol define(const Expr &value);  ///< what a let binds its name to
   Value *condition(const Expr &e);   ///< a scalar bool
   Value *any_lane(Value *mask);
+
+  // Effects and foreign functions: effects.cpp.
+  template <typename F> void each_lane(int lanes, F body);
+  Value *print(const ir::Call *op);
+  Value *require(const ir::Call *op);
+  Value *trace(const ir::Call *op);
+  Value *foreign_call(const ir::Call *op);
+  llvm::Function *foreign_function(const ir::Call *op);
+  Value *stack_array(llvm::Type *element, const std::vector<Value *> &values);
+  Value *as_slot(Type t, Value *v);
+  static std::string format_of(const std::vector<Expr> &parts);
 
   // Indices: index.cpp.
   /// An Int(32) or Int(64) scalar in 64 bits; Int(32) arithmetic is widened to the leaves.

@@ -262,6 +262,10 @@ Value *Emitter::call(const ir::Call *op) {
   switch (op->op) {
     case IntrinsicOp::if_then_else: return guarded(op);
     case IntrinsicOp::return_second: expr(op->args[0]); return expr(op->args[1]);
+    case IntrinsicOp::print:
+    case IntrinsicOp::print_when: return print(op);
+    case IntrinsicOp::require: return require(op);
+    case IntrinsicOp::trace: return trace(op);
     case IntrinsicOp::undef: return llvm::Constant::getNullValue(ops_.type(op->type));
     case IntrinsicOp::buffer_set_bounds:
     case IntrinsicOp::buffer_set_type:
@@ -290,10 +294,7 @@ Value *Emitter::call(const ir::Call *op) {
 
 Value *Emitter::extern_call(const ir::Call *op) {
   const ExternFunction *f = find_extern(op->name.str());
-  if (!f) {
-    raise(Diagnostic("T0103", {}, "no code for a call of the C function " + op->name.str())
-              .because("compiled code may only call the functions that its runtime declares"));
-  }
+  if (!f) return foreign_call(op);
   CALO_ASSERT(op->args.size() == f->params.size(),
               "wrong number of arguments for " + op->name.str());
   std::vector<Value *> args;

@@ -11,7 +11,7 @@ namespace {
 template <typename T> struct CType {
   static Type get() { return type_of<T>(); }
 };
-template <> struct CType<const char *> {
+template <typename T> struct CType<T *> {
   static Type get() { return Handle(); }
 };
 template <> struct CType<halide_task_t> {
@@ -35,6 +35,9 @@ const std::vector<ExternFunction> &table() {
       PUBLISHED(calo_par_for, "halide_do_par_for"),
       PUBLISHED(calo_print, "halide_print"),
       PUBLISHED(calo_trace, "halide_trace"),
+      OWN(calo_print_values),
+      OWN(calo_trace_event),
+      OWN(calo_user_context),
       OWN(calo_error_buffer_null),
       OWN(calo_error_host_null),
       OWN(calo_error_bad_type),
@@ -56,6 +59,7 @@ const std::vector<ExternFunction> &table() {
       OWN(calo_error_param_too_large_u64),
       OWN(calo_error_param_too_large_f64),
       OWN(calo_error_requirement_failed),
+      OWN(calo_error_requirement_values),
       OWN(calo_error_explicit_bounds),
       OWN(calo_error_fold_factor),
       OWN(calo_error_storage_bound),

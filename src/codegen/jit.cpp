@@ -13,6 +13,8 @@
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <dlfcn.h>
+
 #include <atomic>
 #include <mutex>
 
@@ -90,8 +92,13 @@ std::string identity_of(const Target &t) {
 
 /// The object of a function: kept by an earlier process, or compiled. Emission is repeated either way: it
 /// takes a twentieth of what LLVM takes, and its result holds everything that the object depends on.
-std::string object_of(const lower::LoweredFunction &f, const Target &t, bool keep) {
+/// `foreign`: the C functions that it calls by the program's wish.
+std::string object_of(const lower::LoweredFunction &f, const Target &t, bool keep,
+                      std::vector<std::string> *foreign) {
   auto m = emit_module(f, t, Interface::Jit);
+  for (const llvm::Function &g : *m->module) {
+    if (g.isDeclaration() && g.hasFnAttribute(kForeignFunction)) foreign->push_back(g.getName().str());
+  }
   DiskCache *cache = keep ? shared_cache("jit") : nullptr;
   if (!cache) return compile_object(*m);
   llvm::SmallVector<char, 0> text;
@@ -104,6 +111,25 @@ std::string object_of(const lower::LoweredFunction &f, const Target &t, bool kee
   object = compile_object(*m);
   cache->put(key, identity, object);
   return object;
+}
+
+// C functions by name: given, or exported by the process.
+orc::SymbolMap find_foreign(Linker &linker, const std::vector<std::string> &names,
+                            const ForeignSymbols &externs) {
+  orc::SymbolMap found;
+  for (const std::string &name : names) {
+    void *address = nullptr;
+    for (const auto &[known, at] : externs) address = known == name ? at : address;
+    if (!address) address = dlsym(RTLD_DEFAULT, name.c_str());
+    if (!address) {
+      raise(Diagnostic("T0104", {}, "the C function " + name + " is not found in this process")
+                .fix("pass it: pipeline.set_jit_externs({{\"" + name + "\", " + name +
+                     "}}), or export it: extern \"C\" HALIDE_EXPORT_SYMBOL, linked with -rdynamic"));
+    }
+    found[linker.jit->mangleAndIntern(name)] = {orc::ExecutorAddr::fromPtr(address),
+                                                llvm::JITSymbolFlags::Exported};
+  }
+  return found;
 }
 
 }  // namespace
@@ -128,20 +154,26 @@ int JitFunction::call(void *user_context, const void *const *args) const {
   return impl_->entry(user_context, args);
 }
 
-JitFunction compile_jit(const lower::LoweredFunction &f, const Target &t, bool keep) {
+JitFunction compile_jit(const lower::LoweredFunction &f, const Target &t, bool keep,
+                        const ForeignSymbols &externs) {
   std::string why = why_not_runnable_here(t);
   if (!why.empty()) {
     raise(Diagnostic("T0102", {}, "target " + t.to_string() + " cannot run on this machine")
               .because(why));
   }
-  auto object = std::make_unique<StringBuffer>(object_of(f, t, keep));
+  std::vector<std::string> names;
+  auto object = std::make_unique<StringBuffer>(object_of(f, t, keep, &names));
   Linker &linker = Linker::get();
+  orc::SymbolMap foreign = find_foreign(linker, names, externs);
   JitFunction result;
   result.impl_ = std::make_unique<JitFunction::Impl>();
   std::string name = "pipeline" + std::to_string(linker.libraries++);
   orc::JITDylib &library = linker.jit->getExecutionSession().createBareJITDylib(name);
   result.impl_->library = &library;
   if (auto e = library.define(orc::absoluteSymbols(linker.symbols))) cannot_link(std::move(e));
+  if (!foreign.empty()) {
+    if (auto e = library.define(orc::absoluteSymbols(std::move(foreign)))) cannot_link(std::move(e));
+  }
   if (auto e = linker.jit->addObjectFile(library, std::move(object))) cannot_link(std::move(e));
   orc::ExecutorAddr address = checked(linker.jit->lookup(library, f.name.str()));
   result.impl_->entry = address.toPtr<Entry>();

@@ -25,10 +25,14 @@ public:
   std::unique_ptr<Impl> impl_;
 };
 
+/// Addresses of C functions by the names that programs call them by.
+using ForeignSymbols = std::vector<std::pair<std::string, void *>>;
+
 /// Throws T0102 (target cannot run here), T0103 (operation not available), T0104. With `keep` the object
 /// comes from the disk cache where it has it, and goes there: what LLVM would be given is the key.
+/// C functions that are not in `externs` are looked up in the process.
 CALO_EXPORT JitFunction compile_jit(const lower::LoweredFunction &f, const Target &t,
-                                    bool keep = true);
+                                    bool keep = true, const ForeignSymbols &externs = {});
 /// What the machine would run, for people: optimised LLVM IR, assembly.
 CALO_EXPORT std::string compile_to_llvm_ir(const lower::LoweredFunction &f, const Target &t);
 CALO_EXPORT std::string compile_to_assembly(const lower::LoweredFunction &f, const Target &t);

@@ -35,13 +35,14 @@ void raise_runtime_error(const void *cx, int code) {
   raise(std::move(d));
 }
 
-Compiled::Compiled(const ir::Program &p, const schedule::Schedule &s, const Target &t, bool keep)
+Compiled::Compiled(const ir::Program &p, const schedule::Schedule &s, const Target &t, bool keep,
+                   const codegen::ForeignSymbols &externs)
     : target_(t) {
   run_on_large_stack([&] {
     const schedule::Scheduled scheduled = schedule::apply(p, s, t, s.origin.empty());
     reordered_ = scheduled.reordered;
     function_ = lower::lower(scheduled, t);
-    code_ = codegen::compile_jit(function_, t, keep);
+    code_ = codegen::compile_jit(function_, t, keep, externs);
   });
 }
 

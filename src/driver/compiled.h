@@ -25,7 +25,8 @@ class CALO_EXPORT Compiled {
 public:
   /// Throws what schedule::apply, lower::lower and codegen::compile_jit throw. Works on a large stack.
   /// `keep`: compiled code may come from the disk cache.
-  Compiled(const ir::Program &p, const schedule::Schedule &s, const Target &t, bool keep = true);
+  Compiled(const ir::Program &p, const schedule::Schedule &s, const Target &t, bool keep = true,
+           const codegen::ForeignSymbols &externs = {});
 
   const Target &target() const { return target_; }
   const lower::LoweredFunction &function() const { return function_; }

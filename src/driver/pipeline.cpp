@@ -94,6 +94,8 @@ struct JitCache final : RefCounted {
   JITHandlers handlers;
   bool has_file = false;
   schedule::Schedule file;
+  codegen::ForeignSymbols externs;
+  std::vector<Expr> requirements;
   std::shared_ptr<const Compiled> code;
   Stamp stamp;
 
@@ -147,11 +149,10 @@ private:
   int next_ = 0;
 };
 
-/// Parameters that only directives mention are arguments too.
-void add_params(const schedule::Arg &a, ir::Program &program) {
-  for (const schedule::Arg &i : a.items) add_params(i, program);
-  if (!a.expr.defined()) return;
-  ir::for_each_expr(a.expr, [&](const Expr &e) {
+/// Parameters that only directives and requirements mention are arguments too.
+void add_params(const Expr &expr, ir::Program &program) {
+  if (!expr.defined()) return;
+  ir::for_each_expr(expr, [&](const Expr &e) {
     const ir::Variable *v = e.as<ir::Variable>();
     if (!v || !v->param) return;
     const auto is_same = [&](const ir::ParameterRef &p) { return p.same_as(v->param); };
@@ -161,6 +162,11 @@ void add_params(const schedule::Arg &a, ir::Program &program) {
     if (std::none_of(program.params.begin(), program.params.end(), is_same))
       program.params.push_back(v->param);
   });
+}
+
+void add_params(const schedule::Arg &a, ir::Program &program) {
+  for (const schedule::Arg &i : a.items) add_params(i, program);
+  add_params(a.expr, program);
 }
 
 std::vector<schedule::Directive> written_directives(const Pipeline &p, ir::Program &program) {
@@ -210,7 +216,7 @@ std::shared_ptr<const Compiled> code_for(const Pipeline &p, const Target &asked)
   ir::Program program = program_of(p, t);
   schedule::Schedule s = schedule_of(p, program);
   Stamp stamp = stamp_of(p, program);
-  cache.code = std::make_shared<const Compiled>(program, s, t);
+  cache.code = std::make_shared<const Compiled>(program, s, t, true, cache.externs);
   cache.stamp = std::move(stamp);
   return cache.code;
 }
@@ -421,7 +427,11 @@ ir::ProgramOptions program_options(const Target &t) {
 }
 
 ir::Program program_of(const Pipeline &p, const Target &t) {
-  return ir::make_program(p.name(), bodies_of(p), JitCache::args_of(p), program_options(t));
+  ir::Program program =
+      ir::make_program(p.name(), bodies_of(p), JitCache::args_of(p), program_options(t));
+  program.requirements = JitCache::of(p).requirements;
+  for (const Expr &e : program.requirements) add_params(e, program);
+  return program;
 }
 
 schedule::Schedule schedule_of(const Pipeline &p, ir::Program &program) {
@@ -529,14 +539,37 @@ std::vector<Argument> Pipeline::infer_arguments() const {
 
 JITHandlers &Pipeline::jit_handlers() { return cache().handlers; }
 
-void Pipeline::set_jit_externs(const std::vector<std::pair<std::string, JITExtern>> &) {
-  lang::refuse_later("Pipeline::set_jit_externs", lang::recent_position());
+void Pipeline::set_jit_externs(const std::vector<std::pair<std::string, JITExtern>> &externs) {
+  driver::JitCache &c = cache();
+  std::lock_guard<std::mutex> lock(c.mutex);
+  c.externs.clear();
+  for (const auto &[name, f] : externs) c.externs.emplace_back(name, f.address());
+  c.code = nullptr;
 }
 void Pipeline::apply_autoscheduler(const Target &, const AutoschedulerParams &) {
   lang::refuse_later("Pipeline::apply_autoscheduler", lang::recent_position());
 }
-void Pipeline::add_requirement(const Expr &, const std::string &) {
-  lang::refuse_later("Pipeline::add_requirement", lang::recent_position());
+void Pipeline::add_requirement(const std::vector<Expr> &condition_and_message) {
+  std::vector<Expr> rest = condition_and_message;
+  const Expr condition = rest[0];
+  rest[0] = condition;  // the value that require() gives
+  driver::JitCache &c = cache();
+  const Expr check = lang::require_list(condition, rest);
+  for (ir::Name v : ir::free_vars(condition)) {
+    bool is_parameter = false;
+    ir::for_each_expr(condition, [&](const Expr &e) {
+      const ir::Variable *var = e.as<ir::Variable>();
+      is_parameter = is_parameter || (var && var->name == v && var->param);
+    });
+    if (is_parameter) continue;
+    raise(Diagnostic("L0205", lang::recent_position(),
+                     "a requirement of the pipeline uses " + v.str())
+              .because("it is checked once, before anything is computed")
+              .fix("write it over Params and dimensions of ImageParams, or use require() in a Func"));
+  }
+  std::lock_guard<std::mutex> lock(c.mutex);
+  c.requirements.push_back(check);
+  c.code = nullptr;
 }
 
 std::string Pipeline::loop_nest() {

@@ -11,6 +11,7 @@
 #include "../base/diagnostic.h"
 #include "../base/target.h"
 #include "../lang/func.h"
+#include "../lang/extern.h"
 #include "../lang/later.h"
 #include "../lang/param.h"
 
@@ -155,9 +156,23 @@ public:
 
   std::vector<Argument> infer_arguments() const;
   JITHandlers &jit_handlers();
+  /// What the names of extern stages and C functions stand for; other names are looked up in the process.
   void set_jit_externs(const std::vector<std::pair<std::string, JITExtern>> &externs);
+  template <typename Map, typename = typename Map::mapped_type>
+  void set_jit_externs(const Map &externs) {
+    set_jit_externs(
+        std::vector<std::pair<std::string, JITExtern>>(externs.begin(), externs.end()));
+  }
   void apply_autoscheduler(const Target &t, const AutoschedulerParams &params);
-  void add_requirement(const Expr &condition, const std::string &message = {});
+  /// Each run first checks `condition`, over parameters alone; where it fails, R0105 with the message.
+  template <typename... Args>
+  void add_requirement(const Expr &condition, const Args &...message) {
+    add_requirement(std::vector<Expr>{condition, Expr(message)...});
+  }
+  template <typename P> void add_custom_lowering_pass(P *pass) {
+    delete pass;
+    lang::refuse_name("Pipeline::add_custom_lowering_pass");
+  }
   /// The loops on standard error, as the schedule makes them.
   void print_loop_nest();
   std::string loop_nest();
@@ -181,6 +196,7 @@ public:
 private:
   friend class Func;
   friend struct driver::JitCache;
+  void add_requirement(const std::vector<Expr> &condition_and_message);
   driver::JitCache &cache() const;
   Pipeline with_args(const std::vector<Argument> &args, const std::string &name) const;
   std::vector<Func> outputs_;

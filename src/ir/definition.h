@@ -63,4 +63,7 @@ struct CALO_EXPORT FunctionBody : RefCounted {
   ~FunctionBody() override;
 };
 
+/// Whether a C function computes it: its only definition's values are calls of Intrinsic::extern_stage.
+CALO_EXPORT bool is_extern(const FunctionBody &f);
+
 }  // namespace calotype::ir

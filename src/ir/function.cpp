@@ -13,6 +13,16 @@ namespace calotype::ir {
 
 ReductionLink::~ReductionLink() = default;
 
+namespace {
+const Call *extern_stage_of(const std::vector<Definition> &definitions) {
+  if (definitions.size() != 1 || definitions[0].values.empty()) return nullptr;
+  return as_intrinsic(definitions[0].values[0], Intrinsic::extern_stage);
+}
+}  // namespace
+
+bool is_extern(const FunctionBody &f) { return extern_stage_of(f.definitions) != nullptr; }
+const Call *Function::extern_stage() const { return extern_stage_of(definitions); }
+
 const Function *Program::find(Name func) const {
   if (index_.size() != funcs.size()) {
     index_.clear();

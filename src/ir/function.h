@@ -27,6 +27,9 @@ struct Function {
   bool has_updates() const { return definitions.size() > 1; }
   int stages() const { return static_cast<int>(definitions.size()); }
   const Definition &pure() const { return definitions[0]; }
+  /// The call of a C function that computes it, or null: its arguments are the C function's name, calls at 0 for buffers,
+  /// scalars.
+  const Call *extern_stage() const;
 };
 
 /// A whole algorithm.
@@ -34,6 +37,7 @@ struct CALO_EXPORT Program {
   Name name;
   std::vector<Function> funcs;       ///< producers before consumers
   std::vector<Name> outputs;         ///< in argument order
+  std::vector<Expr> requirements;    ///< calls of Intrinsic::require over parameters alone, checked first
   std::vector<ParameterRef> params;  ///< all parameters used (embedded ones too), in argument order
   std::unordered_map<Name, Name>
       renamed;  ///< unnamed Vars: reserved name ("$v3") to canonical one ("v0")

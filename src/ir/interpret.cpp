@@ -44,6 +44,7 @@ void check_rank(const halide_buffer_t *b, int dimensions, const std::string &nam
 
 InterpretReport Interpreter::run(const std::vector<halide_buffer_t *> &outputs) {
   name_output_buffers(outputs);
+  check_requirements();
   for (const Function &f : p_.funcs) add_stages(f);
   for (auto &s : stages_) compile(*s);
   size_t next = 0;
@@ -68,12 +69,28 @@ void Interpreter::run_program(const Program &p, char *frame, bool self, int begi
   p.run(frame, self, begin, end, this);
 }
 
-void Interpreter::requirement_failed(const Call *op) {
-  std::string what = "requirement failed";
-  for (size_t i = 2; i < op->args.size(); i++) {
-    if (const StringImm *s = op->args[i].as<StringImm>()) what += (i == 2 ? ": " : " ") + s->value;
+void Interpreter::requirement_failed(const Call *op, const std::string &message) {
+  const StringImm *where = op->args[2].as<StringImm>(), *text = op->args[3].as<StringImm>();
+  Diagnostic d("R0105", {}, p_.name + ": requirement failed: " + (text ? text->value : ""));
+  const size_t colon = where ? where->value.rfind(':') : std::string::npos;
+  if (colon != std::string::npos) {
+    d.loc = SrcLoc{intern_path(where->value.substr(0, colon)),
+                   std::atoi(where->value.c_str() + colon + 1)};
   }
-  raise(Diagnostic("R0105", {}, what));
+  if (!message.empty()) d.why.push_back({message, {}});
+  raise(std::move(d));
+}
+
+void Interpreter::check_requirements() {
+  CompileOptions options;
+  options.fma = options_.fma;
+  options.resolver = this;
+  options.where = "a requirement";
+  for (const Expr &e : p_.requirements) {
+    const auto program = Program::compile({e}, {}, {}, options);
+    std::vector<char> frame(static_cast<size_t>(program->registers() + 1) * kSlotBytes);
+    run_program(*program, frame.data(), false, 0, 1);
+  }
 }
 
 // The first few are enough to find the cause.

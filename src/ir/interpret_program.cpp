@@ -3,6 +3,7 @@
 #include "interpret_program.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <map>
 #include <tuple>
@@ -316,6 +317,11 @@ private:
       case Intrinsic::print: return value_of(op->args[0]);
       case Intrinsic::print_when: return value_of(op->args[1]);
       case Intrinsic::undef: return undef(op);
+      case Intrinsic::extern_stage:
+        raise(Diagnostic("L0901", {},
+                         "the interpreter cannot run the extern stage " +
+                             op->args[0].as<StringImm>()->value)
+                  .because("it knows definitions only, and this one is a C function"));
       case Intrinsic::bool_to_mask: {
         const int a = value_of(op->args[0]);
         const Scalar t = scalar_of(op->type);
@@ -383,6 +389,9 @@ private:
     in.a = value_of(op->args[0]);
     in.b = in.c = -1;
     in.op = op;
+    for (size_t i = 4; i < op->args.size(); i++) {
+      if (!op->args[i].as<StringImm>()) in.args.push_back(value_of(op->args[i]));
+    }
     p_->keep_.push_back(op);
     emit(std::move(in), Scalar::Bool);
     return value_of(op->args[1]);
@@ -541,13 +550,53 @@ void Program::run(char *frame, bool self, int begin, int end, Machine *machine) 
   }
 }
 
+// As compiled code words it (runtime/message.cpp).
+std::string Program::message_of(const Instruction &in, char *frame, int lane) const {
+  std::string text;
+  size_t next = 0;
+  for (size_t i = 4; i < in.op->args.size(); i++) {
+    if (i > 4) text += ' ';
+    if (const StringImm *s = in.op->args[i].as<StringImm>()) {
+      text += s->value;
+      continue;
+    }
+    const Type t = in.op->args[i].type();
+    const Scalar s = scalar_of(t);
+    const char *at = static_cast<const char *>(slot(frame, in.args[next++])) +
+                     static_cast<size_t>(lane) * static_cast<size_t>(scalar_size(s));
+    char number[400];
+    if (t.is_float()) {
+      double d;
+      float f;
+      if (s == Scalar::F64) {
+        std::memcpy(&d, at, sizeof d);
+      } else {
+        std::memcpy(&f, at, sizeof f);
+        d = f;
+      }
+      std::snprintf(number, sizeof number, s == Scalar::F64 ? "%e" : "%f", d);
+    } else {
+      uint64_t bits = 0;
+      std::memcpy(&bits, at, static_cast<size_t>(scalar_size(s)));
+      const int shift = 64 - 8 * scalar_size(s);
+      const int64_t value = static_cast<int64_t>(bits << shift) >> shift;
+      if (t.is_int())
+        std::snprintf(number, sizeof number, "%lld", static_cast<long long>(value));
+      else
+        std::snprintf(number, sizeof number, "%llu", static_cast<unsigned long long>(bits));
+    }
+    text += number;
+  }
+  return text;
+}
+
 void Program::run_one(const Instruction &in, char *frame, int begin, int end,
                       Machine *machine) const {
   if (in.kind == Instruction::Branch) return run_branch(in, frame, begin, end, machine);
   if (in.kind == Instruction::Require) {
     const uint8_t *ok = static_cast<const uint8_t *>(slot(frame, in.a));
     for (int i = begin; i < end; i++) {
-      if (!ok[i]) machine->requirement_failed(in.op);
+      if (!ok[i]) machine->requirement_failed(in.op, message_of(in, frame, i));
     }
     return;
   }

@@ -28,8 +28,8 @@ public:
   virtual void read_func(int site, int index, const int32_t *const *at, int begin, int end,
                          void *out) = 0;
   virtual void read_image(int image, const int32_t *const *at, int begin, int end, void *out) = 0;
-  /// Some lane of [begin, end) failed the condition of a require().
-  virtual void requirement_failed(const Call *op) = 0;
+  /// A condition of a require() failed; `message` is made of the values at that point.
+  virtual void requirement_failed(const Call *op, const std::string &message) = 0;
   /// A value the language leaves open was computed; only when compiled with `track_unspecified`.
   virtual void unspecified(const std::string &what) = 0;
 };
@@ -94,6 +94,7 @@ private:
     return r >= 0 ? frame + static_cast<size_t>(r) * kSlotBytes
                   : const_cast<char *>(constants_.data()) + static_cast<size_t>(~r) * kSlotBytes;
   }
+  std::string message_of(const Instruction &in, char *frame, int lane) const;
   void run_branch(const Instruction &in, char *frame, int begin, int end, Machine *machine) const;
   void run_one(const Instruction &in, char *frame, int begin, int end, Machine *machine) const;
 

@@ -69,7 +69,7 @@ public:
     fetch(*sites_[site].stage, sites_[site].inside, index, at, begin, end, out);
   }
   void read_image(int image, const int32_t *const *at, int begin, int end, void *out) override;
-  void requirement_failed(const Call *op) override;
+  void requirement_failed(const Call *op, const std::string &message) override;
   void unspecified(const std::string &what) override;
 
   // --- Resolver --------------------------------------------------------------------------------------------------
@@ -90,6 +90,7 @@ private:
   std::vector<Image> images_;
   Stage *compiling_ = nullptr;
 
+  void check_requirements();
   void name_output_buffers(const std::vector<halide_buffer_t *> &outputs);
   void add_stages(const Function &f);
   void find_slice(Stage &s);

@@ -242,8 +242,10 @@ CALO_EXPORT Expr strict_float(const Expr &e);
 /// The branch or bound that the steady state of a loop should be built for.
 CALO_EXPORT Expr likely(const Expr &e);
 CALO_EXPORT Expr likely_if_innermost(const Expr &e);
-/// The promise that e lies in [lo, hi] already (either end may be undefined).
+/// The promise that e lies in [lo, hi] already (either end may be undefined). Checked once, before anything runs, where
+/// e's range follows from the loops alone (R0105); else at each point under the target feature `debug`.
 CALO_EXPORT Expr unsafe_promise_clamped(const Expr &e, const Expr &lo, const Expr &hi);
+CALO_EXPORT Expr promise_clamped(const Expr &e, const Expr &lo, const Expr &hi);
 CALO_EXPORT Expr undef(Type t);
 template <typename T> Expr undef() { return undef(type_of<T>()); }
 /// Uniform in [0, 1), or over all integers of 32 bits: a function of the coordinates of the definition
@@ -266,10 +268,15 @@ Expr require(const Expr &condition, const Expr &value, const Args &...message) {
   return lang::require_list(condition, {value, Expr(message)...});
 }
 
-/// Refused by L0901.
 namespace lang {
-[[noreturn]] CALO_EXPORT void refuse_extern(const char *name);
+/// A call of the C function `name`; constants take the parameter's type, other types must match (L0102).
+CALO_EXPORT Expr extern_call(Type result, const char *name, const std::vector<Type> &params,
+                             const std::vector<Expr> &args, bool pure);
+CALO_EXPORT Expr memoize_tag_list(const Expr &e, const std::vector<Expr> &keys);
+}  // namespace lang
+/// e, which a memoized Func that uses it is remembered by `keys` for, instead of by what e depends on.
+template <typename... Keys> Expr memoize_tag(const Expr &e, const Keys &...keys) {
+  return lang::memoize_tag_list(e, {Expr(keys)...});
 }
-CALO_EXPORT Expr memoize_tag(const Expr &e, const Expr &key);
 
 }  // namespace calotype

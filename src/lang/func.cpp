@@ -333,24 +333,6 @@ Func &Func::set_estimates(const Region &estimates, SrcLoc at) {
 
 // ---- refused ------------------------------------------------------------------------------------
 
-void Func::define_extern(const std::string &function, const std::vector<ExternFuncArgument> &, Type,
-                         int, NameMangling, DeviceAPI) {
-  refuse("Func::define_extern", function);
-}
-void Func::define_extern(const std::string &function, const std::vector<ExternFuncArgument> &, Type,
-                         const std::vector<Var> &, NameMangling, DeviceAPI) {
-  refuse("Func::define_extern", function);
-}
-void Func::define_extern(const std::string &function, const std::vector<ExternFuncArgument> &,
-                         const std::vector<Type> &, int, NameMangling, DeviceAPI) {
-  refuse("Func::define_extern", function);
-}
-void Func::define_extern(const std::string &function, const std::vector<ExternFuncArgument> &,
-                         const std::vector<Type> &, const std::vector<Var> &, NameMangling,
-                         DeviceAPI) {
-  refuse("Func::define_extern", function);
-}
-
 void Func::refuse(const char *what, const std::string &detail) const {
   lang::refuse_later(std::string(what) + (detail.empty() ? "" : "(\"" + detail + "\")"),
                      lang::recent_position());

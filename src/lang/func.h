@@ -319,7 +319,8 @@ public:
   std::vector<RVar> rvars(int i = 0) const;
   bool has_update_definition() const { return num_update_definitions() > 0; }
   int num_update_definitions() const;
-  bool is_extern() const { return false; }
+  /// Whether define_extern defined it.
+  bool is_extern() const;
   bool same_as(const Func &o) const { return body_.same_as(o.body_); }
   Ref<ir::FunctionBody> function() const;
   /// The i-th update definition; throws L0203 if there is none.
@@ -476,6 +477,22 @@ public:
   Func &set_estimate(const Var &v, const Expr &min, const Expr &extent, SrcLoc at = SrcLoc::here());
   Func &set_estimates(const Region &estimates, SrcLoc at = SrcLoc::here());
 
+  // ---- extern stages: extern.h --------------------------------------------------------------------
+  void define_extern(const std::string &function, const std::vector<ExternFuncArgument> &args,
+                     Type t, int dimensions, NameMangling m = NameMangling::Default,
+                     DeviceAPI api = DeviceAPI::Host, SrcLoc at = SrcLoc::here());
+  void define_extern(const std::string &function, const std::vector<ExternFuncArgument> &args,
+                     Type t, const std::vector<Var> &vars, NameMangling m = NameMangling::Default,
+                     DeviceAPI api = DeviceAPI::Host, SrcLoc at = SrcLoc::here());
+  void define_extern(const std::string &function, const std::vector<ExternFuncArgument> &args,
+                     const std::vector<Type> &types, int dimensions,
+                     NameMangling m = NameMangling::Default, DeviceAPI api = DeviceAPI::Host,
+                     SrcLoc at = SrcLoc::here());
+  void define_extern(const std::string &function, const std::vector<ExternFuncArgument> &args,
+                     const std::vector<Type> &types, const std::vector<Var> &vars,
+                     NameMangling m = NameMangling::Default, DeviceAPI api = DeviceAPI::Host,
+                     SrcLoc at = SrcLoc::here());
+
   // ---- refused by L0901 --------------------------------------------------------------------------
   Func in(const Func &consumer, SrcLoc at = SrcLoc::here());
   Func in(const std::vector<Func> &consumers, SrcLoc at = SrcLoc::here());
@@ -484,18 +501,6 @@ public:
   Func clone_in(const std::vector<Func> &consumers, SrcLoc at = SrcLoc::here());
   Func copy_to_device(DeviceAPI api = DeviceAPI::Default_GPU, SrcLoc at = SrcLoc::here());
   Func copy_to_host(SrcLoc at = SrcLoc::here());
-  void define_extern(const std::string &function, const std::vector<ExternFuncArgument> &args,
-                     Type t, int dimensions, NameMangling m = NameMangling::Default,
-                     DeviceAPI api = DeviceAPI::Host);
-  void define_extern(const std::string &function, const std::vector<ExternFuncArgument> &args,
-                     Type t, const std::vector<Var> &vars, NameMangling m = NameMangling::Default,
-                     DeviceAPI api = DeviceAPI::Host);
-  void define_extern(const std::string &function, const std::vector<ExternFuncArgument> &args,
-                     const std::vector<Type> &types, int dimensions,
-                     NameMangling m = NameMangling::Default, DeviceAPI api = DeviceAPI::Host);
-  void define_extern(const std::string &function, const std::vector<ExternFuncArgument> &args,
-                     const std::vector<Type> &types, const std::vector<Var> &vars,
-                     NameMangling m = NameMangling::Default, DeviceAPI api = DeviceAPI::Host);
   template <typename P> void add_custom_lowering_pass(P *pass) {
     delete pass;
     refuse("add_custom_lowering_pass", std::string());

@@ -4,6 +4,7 @@
 
 #include "../base/diagnostic.h"
 #include "../ir/build.h"
+#include "../ir/print.h"
 #include "../ir/nodes.h"
 #include "expr.h"
 #include "internal.h"
@@ -325,12 +326,20 @@ Expr strict_float(const Expr &e) { return marker(Intrinsic::strict_float, e); }
 Expr likely(const Expr &e) { return marker(Intrinsic::likely, e); }
 Expr likely_if_innermost(const Expr &e) { return marker(Intrinsic::likely_if_innermost, e); }
 
-Expr unsafe_promise_clamped(const Expr &e, const Expr &lo, const Expr &hi) {
-  need_defined(e, Intrinsic::unsafe_promise_clamped);
+namespace {
+Expr promise(Intrinsic op, const Expr &e, const Expr &lo, const Expr &hi) {
+  need_defined(e, op);
   const Type t = e.type();
   return ir::make_intrinsic(
-      t, Intrinsic::unsafe_promise_clamped,
-      {e, lo.defined() ? cast(t, lo) : t.min(), hi.defined() ? cast(t, hi) : t.max()});
+      t, op, {e, lo.defined() ? cast(t, lo) : t.min(), hi.defined() ? cast(t, hi) : t.max()});
+}
+}  // namespace
+
+Expr unsafe_promise_clamped(const Expr &e, const Expr &lo, const Expr &hi) {
+  return promise(Intrinsic::unsafe_promise_clamped, e, lo, hi);
+}
+Expr promise_clamped(const Expr &e, const Expr &lo, const Expr &hi) {
+  return promise(Intrinsic::promise_clamped, e, lo, hi);
 }
 
 Expr undef(Type t) { return ir::make_intrinsic(t, Intrinsic::undef, {}); }
@@ -368,19 +377,27 @@ Expr require_list(const Expr &condition, const std::vector<Expr> &value_and_mess
   need_defined(condition, Intrinsic::require);
   for (const Expr &e : value_and_message) need_defined(e, Intrinsic::require);
   if (!condition.type().is_bool()) wrong_type(Intrinsic::require, condition.type(), "a condition");
-  std::vector<Expr> args{condition};
-  args.insert(args.end(), value_and_message.begin(), value_and_message.end());
+  const SrcLoc at = recent_position();
+  constexpr size_t kMostText = 200;
+  std::string text = ir::to_string(condition);
+  if (text.size() > kMostText) text = text.substr(0, kMostText) + " ...";
+  std::vector<Expr> args{condition, value_and_message[0],
+                         ir::make_string(at.defined() ? to_string(at) : std::string()),
+                         ir::make_string(text)};
+  args.insert(args.end(), value_and_message.begin() + 1, value_and_message.end());
   return ir::make_intrinsic(value_and_message[0].type(), Intrinsic::require, args);
 }
 
+Expr memoize_tag_list(const Expr &e, const std::vector<Expr> &keys) {
+  need_defined(e, Intrinsic::memoize_tag);
+  std::vector<Expr> args{e};
+  for (const Expr &k : keys) {
+    need_defined(k, Intrinsic::memoize_tag);
+    args.push_back(k);
+  }
+  return ir::make_intrinsic(e.type(), Intrinsic::memoize_tag, args);
+}
+
 }  // namespace lang
-
-void lang::refuse_extern(const char *name) {
-  refuse_later(std::string("the extern function ") + name, recent_position());
-}
-
-Expr memoize_tag(const Expr &, const Expr &) {
-  lang::refuse_later("memoize_tag", lang::recent_position());
-}
 
 }  // namespace calotype

@@ -9,6 +9,7 @@ namespace {
 [[noreturn]] void refuse(const char *what) { lang::refuse_later(what, lang::recent_position()); }
 }  // namespace
 
+void lang::refuse_name(const char *name) { calotype::refuse(name); }
 void Callable::refuse() const { calotype::refuse("Callable"); }
 void Derivative::refuse() const { calotype::refuse("Derivative"); }
 const std::vector<std::string> &Module::functions() const { refuse("Module::functions"); }
@@ -19,7 +20,6 @@ Derivative propagate_adjoints(const Func &, const Buffer<float, -1> &) {
   refuse("propagate_adjoints");
 }
 
-Expr user_context_value() { refuse("user_context_value"); }
 const halide_device_interface_t *get_device_interface_for_device_api(DeviceAPI, const Target &,
                                                                      const char *) {
   refuse("get_device_interface_for_device_api");

@@ -10,6 +10,11 @@
 
 namespace calotype {
 
+namespace lang {
+/// Throws L0901 with the name.
+[[noreturn]] CALO_EXPORT void refuse_name(const char *name);
+}  // namespace lang
+
 /// A function that C++ calls through a type-erased handle.
 class CALO_EXPORT Callable {
 public:
@@ -24,19 +29,6 @@ private:
 class CALO_EXPORT Module {
 public:
   const std::vector<std::string> &functions() const;
-};
-
-/// An argument of an extern stage.
-class CALO_EXPORT ExternFuncArgument {
-public:
-  ExternFuncArgument() = default;
-  template <typename T> ExternFuncArgument(const T &) {}
-};
-
-/// A C function that pipelines under JIT may call by name.
-class CALO_EXPORT JITExtern {
-public:
-  template <typename T> JITExtern(const T &) {}
 };
 
 struct AutoschedulerParams {
@@ -60,11 +52,10 @@ CALO_EXPORT Derivative propagate_adjoints(const Func &output);
 CALO_EXPORT Derivative propagate_adjoints(const Func &output, const Func &adjoint);
 CALO_EXPORT Derivative propagate_adjoints(const Func &output, const Buffer<float, -1> &adjoint);
 
-CALO_EXPORT Expr user_context_value();
 CALO_EXPORT const halide_device_interface_t *get_device_interface_for_device_api(
     DeviceAPI api, const Target &t = Target(), const char *error_site = nullptr);
 template <typename... Args> Callable create_callable_from_generator(const Args &...) {
-  lang::refuse_extern("create_callable_from_generator");
+  lang::refuse_name("create_callable_from_generator");
 }
 
 /// _0 and its kin by number.

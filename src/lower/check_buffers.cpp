@@ -174,6 +174,7 @@ private:
     check_overlap(empty, s);
     check_bounds_of_funcs(empty, s);
     for (const LoweredArgument &a : scalars_) check_scalar(a, s);
+    for (const Expr &e : cx_.program.requirements) s.push_back(make_evaluate(e));
     return make_block(s);
   }
 

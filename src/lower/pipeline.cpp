@@ -96,34 +96,28 @@ Stmt run_passes(PassContext &cx) {
   return s;
 }
 
-// Directives, effects and other features that lowering does not know yet are refused by name.
-void refuse_unavailable(const ir::Program &p) {
-  for (const ir::Function &f : p.funcs) {
-    for (const ir::Definition &d : f.definitions) {
-      auto look = [&](const Expr &e) {
-        if (!e.defined()) return;
-        ir::for_each_expr(e, [&](const Expr &x) {
-          const ir::Call *c = x.as<ir::Call>();
-          if (!c) return;
-          bool effect = ir::intrinsic_class(c->op) == ir::IntrinsicClass::Effect &&
-                        c->op != ir::Intrinsic::undef;
-          if (effect || c->call_type == ir::CallType::Extern) {
-            raise(Diagnostic("L0901", d.loc,
-                             c->name + " is not available yet (used by " + f.name + ")"));
-          }
-        });
-      };
-      for (const Expr &e : d.values) look(e);
-      for (const Expr &e : d.args) look(e);
-      look(d.predicate);
-      for (Type t : f.types) {
-        if (t.is_float() && t.bits() == 16) {
-          raise(Diagnostic("L0901", f.loc,
-                           "16-bit floating point is not available yet (type of " + f.name + ")"));
-        }
-      }
+// Under the target feature `debug` every promise is checked at each point where it is used.
+ir::Program with_checked_promises(ir::Program p) {
+  auto checked = [](const Expr &e) -> Expr {
+    const ir::Call *c = e.as<ir::Call>();
+    if (!c || (c->op != ir::Intrinsic::unsafe_promise_clamped &&
+               c->op != ir::Intrinsic::promise_clamped))
+      return e;
+    Expr holds = ir::make_and(ir::make_ge(c->args[0], c->args[1]), ir::make_le(c->args[0], c->args[2]));
+    Expr value = ir::make_intrinsic(
+        c->type, ir::Intrinsic::require,
+        {holds, c->args[0], ir::make_string(""), ir::make_string(ir::to_string(holds)),
+         ir::make_string("a promise does not hold: the value is"), c->args[0],
+         ir::make_string("promised from"), c->args[1], ir::make_string("to"), c->args[2]});
+    return ir::make_intrinsic(c->type, c->op, {value, c->args[1], c->args[2]});
+  };
+  for (ir::Function &f : p.funcs) {
+    for (ir::Definition &d : f.definitions) {
+      for (Expr &e : d.values) e = ir::rewrite(e, checked);
+      for (Expr &e : d.args) e = ir::rewrite(e, checked);
     }
   }
+  return p;
 }
 
 }  // namespace
@@ -137,9 +131,9 @@ LoweredFunction lower(const schedule::Scheduled &scheduled, const Target &target
   const schedule::ScheduleState &state = scheduled.state;
   LoweredFunction result;
   run_on_large_stack([&] {
-    refuse_unavailable(p);
     cx.algorithm = &p;
     cx.program = schedule::inline_funcs(p, state);
+    if (target.has_feature(Target::Debug)) cx.program = with_checked_promises(cx.program);
     cx.state = &state;
     cx.target = target;
     cx.embedded.clear();

@@ -102,15 +102,21 @@ public:
     }
     if (!changed) return op;
     IntrinsicClass cls = intrinsic_class(op->op);
-    if (op->call_type == CallType::Extern || op->call_type == CallType::PureExtern ||
-        cls == IntrinsicClass::Buffer ||
-        (cls == IntrinsicClass::Effect && op->op != Intrinsic::undef)) {
-      throw CannotVectorize();
-    }
+    const bool foreign =
+        op->call_type == CallType::Extern || op->call_type == CallType::PureExtern;
+    if (cls == IntrinsicClass::Buffer || !has_lanes(op)) throw CannotVectorize();
     if (vector) {
-      for (Expr &a : args) a = widen(a, lanes_);
+      for (Expr &a : args) {
+        if (!a.type().is_handle()) a = widen(a, lanes_);
+      }
     }
-    return make_intrinsic(op->type.with_lanes(vector ? lanes_ : 1), op->op, args);
+    const Type t = op->type.with_lanes(vector ? lanes_ : 1);
+    if (!foreign && cls != IntrinsicClass::Effect) return make_intrinsic(t, op->op, args);
+    Expr e = foreign ? make_extern_call(t, op->name, args, op->call_type == CallType::PureExtern)
+                     : make_intrinsic(t, op->op, args);
+    // An effect belongs to the lanes that run.
+    if (!vector || !mask_.defined()) return e;
+    return make_intrinsic(t, Intrinsic::if_then_else, {mask_, e, make_zero(t)});
   }
   Expr visit(const Let *op) override {
     Expr value = mutate(op->value);
@@ -216,6 +222,18 @@ public:
   }
 
 private:
+  // Code generation does the effects and calls of a vector lane by lane.
+  static bool has_lanes(const Call *op) {
+    if (op->call_type == CallType::Extern || op->call_type == CallType::PureExtern) {
+      bool numbers = !op->type.is_handle();
+      for (const Expr &a : op->args) numbers = numbers && !a.type().is_handle();
+      return numbers;
+    }
+    if (intrinsic_class(op->op) != IntrinsicClass::Effect) return true;
+    return op->op == Intrinsic::undef || op->op == Intrinsic::print ||
+           op->op == Intrinsic::print_when || op->op == Intrinsic::require ||
+           op->op == Intrinsic::trace || op->op == Intrinsic::return_second;
+  }
   static Expr check_scalar(const Expr &e) {
     if (e.type().is_vector()) throw CannotVectorize();
     return e;

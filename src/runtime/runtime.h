@@ -135,8 +135,20 @@ void calo_free(void *cx, void *ptr);
 int calo_par_for(void *cx, halide_task_t f, int min, int size, uint8_t *closure);
 
 void calo_print(void *cx, const char *text);
-/// Returns the event's id; the default discards the event and returns 0.
+/// Returns the event's id; without a handler calo_default_trace.
 int32_t calo_trace(void *cx, const halide_trace_event_t *event);
+/// Prints the event as a line of text and returns a number that no other event has.
+int32_t calo_default_trace(void *cx, const halide_trace_event_t *event);
+/// The pointer that the program gave as its user context, for user_context_value().
+void *calo_user_context(void *cx);
+
+// Text of values, one 64-bit slot each: see message.cpp.
+
+void calo_print_values(void *cx, const char *format, const uint64_t *values);
+/// One event out of its parts; `type` packs a halide_type_t.
+int32_t calo_trace_event(void *cx, const char *func, const char *tag, uint32_t type, int32_t event,
+                         int32_t parent, int32_t value_index, int32_t dimensions, void *value,
+                         int32_t *coordinates);
 
 // Arguments. `arg` is the argument's name ("input"); types are the four bytes of a halide_type_t
 // (code | bits << 8 | lanes << 16).
@@ -205,6 +217,9 @@ int calo_error_param_too_large_f64(void *cx, const char *pipeline, const char *a
 /// require(condition, message) or Pipeline::add_requirement; `where` [or null] is "file:line". -27
 int calo_error_requirement_failed(void *cx, const char *pipeline, const char *condition,
                                   const char *message, const char *where);
+/// The same with the message made of values: see message.cpp. -27
+int calo_error_requirement_values(void *cx, const char *pipeline, const char *condition,
+                                  const char *where, const char *format, const uint64_t *values);
 /// bound() or align_bounds of `func`.`var` doesn't cover what its consumers need. -2
 int calo_error_explicit_bounds(void *cx, const char *pipeline, const char *func, const char *var,
                                int64_t bound_min, int64_t bound_max, int64_t required_min,

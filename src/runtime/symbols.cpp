@@ -24,7 +24,12 @@ int32_t calo_trace(void *cx, const halide_trace_event_t *event) {
   const auto *context = static_cast<rt::JitContext *>(cx);
   return context && context->handlers.trace
              ? context->handlers.trace(context->for_handlers(), event)
-             : 0;
+             : calo_default_trace(cx, event);
+}
+
+void *calo_user_context(void *cx) {
+  const auto *context = static_cast<const rt::JitContext *>(cx);
+  return context ? context->for_handlers() : nullptr;
 }
 
 namespace calotype::runtime {
@@ -60,6 +65,7 @@ const Symbol *jit_symbols(size_t *count) {
       CALO_SYMBOL(calo_error_param_too_small_i64),
       CALO_SYMBOL(calo_error_param_too_small_u64),
       CALO_SYMBOL(calo_error_requirement_failed),
+      CALO_SYMBOL(calo_error_requirement_values),
       CALO_SYMBOL(calo_error_specialize_fail),
       CALO_SYMBOL(calo_error_split_factor),
       CALO_SYMBOL(calo_error_storage_bound),
@@ -68,7 +74,10 @@ const Symbol *jit_symbols(size_t *count) {
       CALO_SYMBOL(calo_malloc),
       CALO_SYMBOL(calo_par_for),
       CALO_SYMBOL(calo_print),
+      CALO_SYMBOL(calo_print_values),
       CALO_SYMBOL(calo_trace),
+      CALO_SYMBOL(calo_trace_event),
+      CALO_SYMBOL(calo_user_context),
       CALO_SYMBOL(memcpy),
       CALO_SYMBOL(memmove),
       CALO_SYMBOL(memset),

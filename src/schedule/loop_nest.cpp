@@ -59,6 +59,7 @@ ir::Program inline_funcs(const ir::Program &p, const ScheduleState &state) {
   result.name = p.name;
   result.outputs = p.outputs;
   result.params = p.params;
+  result.requirements = p.requirements;
   std::vector<ir::Function> all = p.funcs;  // producers first: each body is clean when it is put in
   std::unordered_map<Name, const ir::Function *> bodies;
   for (ir::Function &f : all) {

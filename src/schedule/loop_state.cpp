@@ -72,6 +72,7 @@ void rename_extent(Extents &known, const Relation &r) {
 std::vector<Loop> initial_loops(const ir::Function &f, int stage) {
   const ir::Definition &d = f.definitions[stage];
   std::vector<Loop> loops;
+  if (f.extern_stage()) return loops;  // its C function has its own
   for (const ir::ReductionVariable &r : d.rvars) {
     Loop loop;
     loop.var = r.var;
