@@ -5,8 +5,12 @@
 #include "emit.h"
 
 #include "../base/diagnostic.h"
+#include "../runtime/HalideRuntime.h"
 
 #include <llvm/IR/MDBuilder.h>
+
+#include <algorithm>
+#include <cstddef>
 
 namespace calotype::codegen {
 
@@ -162,6 +166,78 @@ Value *Emitter::trace(const ir::Call *op) {
   });
   const bool plain = op->type.is_scalar() && !mask_;
   return plain ? id : llvm::Constant::getNullValue(ops_.type(op->type));
+}
+
+// ---- buffers for C functions ------------------------------------------------------------------------------------------
+
+// (memory or "", offset, packed type, min, extent, stride ...): a halide_buffer_t in the frame.
+Value *Emitter::buffer_make(const ir::Call *op) {
+  const size_t dims = (op->args.size() - 3) / 3;
+  llvm::Type *bytes = llvm::ArrayType::get(b_.getInt64Ty(), (sizeof(halide_buffer_t) + 7) / 8);
+  llvm::Type *shape = llvm::ArrayType::get(b_.getInt32Ty(), std::max<size_t>(1, 4 * dims));
+  llvm::IRBuilder<> entry(frame_.entry, frame_.entry->begin());
+  Value *buffer = entry.CreateAlloca(bytes), *dim = entry.CreateAlloca(shape);
+  auto put = [&](Value *v, size_t offset) {
+    b_.CreateStore(v, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), buffer, offset));
+  };
+  Value *null = llvm::ConstantPointerNull::get(b_.getPtrTy()), *memory = null;
+  const int64_t packed = *ir::as_const_int(op->args[2]);
+  if (!op->args[0].as<ir::StringImm>()) {
+    const int64_t size = ((packed >> 8 & 0xff) + 7) / 8;
+    Value *at = b_.CreateMul(wide(op->args[1]), b_.getInt64(static_cast<uint64_t>(size)));
+    memory = b_.CreateGEP(b_.getInt8Ty(), expr(op->args[0]), at);
+  }
+  put(b_.getInt64(0), offsetof(halide_buffer_t, device));
+  put(null, offsetof(halide_buffer_t, device_interface));
+  put(memory, offsetof(halide_buffer_t, host));
+  put(b_.getInt64(0), offsetof(halide_buffer_t, flags));
+  put(b_.getInt32(static_cast<uint32_t>(packed)), offsetof(halide_buffer_t, type));
+  put(b_.getInt32(static_cast<uint32_t>(dims)), offsetof(halide_buffer_t, dimensions));
+  put(dim, offsetof(halide_buffer_t, dim));
+  put(null, offsetof(halide_buffer_t, padding));
+  for (size_t i = 0; i < dims; i++) {
+    for (size_t k = 0; k < 4; k++) {
+      Value *v = k < 3 ? ops_.cast(Int(32), op->args[3 + 3 * i + k].type(), expr(op->args[3 + 3 * i + k]))
+                       : b_.getInt32(0);
+      b_.CreateStore(v, b_.CreateConstInBoundsGEP2_64(shape, dim, 0, 4 * i + k));
+    }
+  }
+  depth_ = std::max(depth_, frame_.loops);
+  return buffer;
+}
+
+// extern_stage(C function, arguments...): the function fails where the C function does.
+Value *Emitter::extern_stage(const ir::Call *op) {
+  const std::string &name = op->args[0].as<ir::StringImm>()->value;
+  std::vector<Expr> args(op->args.begin() + 1, op->args.end());
+  if (target_.has_feature(Target::UserContext)) {
+    args.insert(args.begin(), ir::make_extern_call(Handle(), "calo_user_context", {}, true));
+  }
+  Expr call = ir::make_extern_call(Int(32), name, args, false);
+  Value *code = foreign_call(call.as<ir::Call>());
+  llvm::BasicBlock *bad = new_block("failed"), *good = new_block("called");
+  b_.CreateCondBr(b_.CreateIsNull(code), good, bad, llvm::MDBuilder(cx_).createLikelyBranchWeights());
+  b_.SetInsertPoint(bad);
+  fail(call_extern(*find_extern("calo_error_extern_stage"),
+                   {string_const(pipeline_), string_const(name), code}));
+  b_.SetInsertPoint(good);
+  forget_values();
+  return b_.getInt32(0);
+}
+
+// memo_lookup and memo_store(key text, eviction key, n, n values ..., buffers ...).
+Value *Emitter::memo(const ir::Call *op) {
+  const size_t n = static_cast<size_t>(*ir::as_const_int(op->args[2]));
+  std::vector<Value *> values, buffers;
+  for (size_t i = 0; i < n; i++)
+    values.push_back(as_slot(op->args[3 + i].type(), expr(op->args[3 + i])));
+  for (size_t i = 3 + n; i < op->args.size(); i++) buffers.push_back(expr(op->args[i]));
+  const bool store = op->op == IntrinsicOp::memo_store;
+  return call_extern(
+      *find_extern(store ? "calo_memo_store" : "calo_memo_lookup"),
+      {expr(op->args[0]), expr(op->args[1]), stack_array(b_.getInt64Ty(), values),
+       b_.getInt32(static_cast<uint32_t>(n)), stack_array(b_.getPtrTy(), buffers),
+       b_.getInt32(static_cast<uint32_t>(buffers.size()))});
 }
 
 // ---- C functions ----------------------------------------------------------------------------------------------------

@@ -145,6 +145,9 @@ private:
   Value *print(const ir::Call *op);
   Value *require(const ir::Call *op);
   Value *trace(const ir::Call *op);
+  Value *buffer_make(const ir::Call *op);
+  Value *extern_stage(const ir::Call *op);
+  Value *memo(const ir::Call *op);
   Value *foreign_call(const ir::Call *op);
   llvm::Function *foreign_function(const ir::Call *op);
   Value *stack_array(llvm::Type *element, const std::vector<Value *> &values);

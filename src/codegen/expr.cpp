@@ -266,6 +266,10 @@ Value *Emitter::call(const ir::Call *op) {
     case IntrinsicOp::print_when: return print(op);
     case IntrinsicOp::require: return require(op);
     case IntrinsicOp::trace: return trace(op);
+    case IntrinsicOp::buffer_make: return buffer_make(op);
+    case IntrinsicOp::extern_stage: return extern_stage(op);
+    case IntrinsicOp::memo_lookup:
+    case IntrinsicOp::memo_store: return memo(op);
     case IntrinsicOp::undef: return llvm::Constant::getNullValue(ops_.type(op->type));
     case IntrinsicOp::buffer_set_bounds:
     case IntrinsicOp::buffer_set_type:

@@ -36,6 +36,8 @@ const std::vector<ExternFunction> &table() {
       PUBLISHED(calo_print, "halide_print"),
       PUBLISHED(calo_trace, "halide_trace"),
       OWN(calo_print_values),
+      OWN(calo_memo_lookup),
+      OWN(calo_memo_store),
       OWN(calo_trace_event),
       OWN(calo_user_context),
       OWN(calo_error_buffer_null),

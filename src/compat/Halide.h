@@ -19,6 +19,8 @@ using Parameter = calotype::ir::Parameter;
 namespace Internal {
 using calotype::ir::Parameter;
 using Dimension = calotype::lang::Dimension;
+using calotype::JITSharedRuntime;
+using calotype::promise_clamped;
 }  // namespace Internal
 
 }  // namespace Halide

@@ -64,7 +64,7 @@ struct Stamp {
     return f->attachment ? static_cast<const lang::Directives *>(f->attachment.get())->version : 0;
   }
   static std::vector<Expr> constraints_of(const ir::Parameter &p) {
-    std::vector<Expr> all{p.min_value, p.max_value, Expr(p.host_alignment)};
+    std::vector<Expr> all{p.min_value, p.max_value, Expr(p.host_alignment * 2 + p.trace_loads)};
     for (const ir::DimConstraint &d : p.dims) all.insert(all.end(), {d.min, d.extent, d.stride});
     return all;
   }
@@ -443,6 +443,9 @@ schedule::Schedule schedule_of(const Pipeline &p, ir::Program &program) {
 }
 
 }  // namespace driver
+
+void JITSharedRuntime::memoization_cache_set_size(int64_t bytes) { calo_memo_set_size(bytes); }
+void JITSharedRuntime::memoization_cache_evict(uint64_t key) { calo_memo_evict(key); }
 
 // ---- Pipeline -----------------------------------------------------------------------------------
 

@@ -115,6 +115,14 @@ enum class OutputFileType {
 };
 using OutputFiles = std::vector<std::pair<OutputFileType, std::string>>;
 
+/// What all pipelines of the process share.
+struct CALO_EXPORT JITSharedRuntime {
+  /// Bounds what memoized Funcs keep (16 MB at first); 0 keeps nothing.
+  static void memoization_cache_set_size(int64_t bytes);
+  /// Drops what was kept under this key of memoize(EvictionKey(key)).
+  static void memoization_cache_evict(uint64_t eviction_key);
+};
+
 namespace driver {
 struct JitCache;
 }  // namespace driver

@@ -40,6 +40,7 @@ struct CALO_EXPORT Parameter : RefCounted {
   Ref<BufferHandle> buffer;  ///< buffer parameter: what it is bound to, if anything
   std::vector<DimConstraint> dims;
   int host_alignment = 0;  ///< bytes; 0: natural
+  bool trace_loads = false;  ///< buffer: each read is traced
   ~Parameter() override;
 };
 using ParameterRef = Ref<const Parameter>;

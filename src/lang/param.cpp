@@ -190,6 +190,9 @@ Buffer<void, -1> ImageParam::get() const {
 void ImageParam::reset() { held(param_)->buffer = nullptr; }
 
 Func ImageParam::in(SrcLoc at) const { lang::refuse_later("ImageParam::in", at); }
-void ImageParam::trace_loads(SrcLoc at) const { lang::refuse_later("ImageParam::trace_loads", at); }
+void ImageParam::trace_loads(SrcLoc at) const {
+  lang::note_position(at);
+  param_->trace_loads = true;
+}
 
 }  // namespace calotype

@@ -9,6 +9,8 @@
 #include "../analysis/linear.h"
 #include "../analysis/simplify.h"
 #include "../base/diagnostic.h"
+#include "../ir/print.h"
+#include "../schedule/memo_key.h"
 #include "infer_bounds.h"
 #include "passes.h"
 #include "slide_window.h"
@@ -124,8 +126,15 @@ private:
       }
       if (slide.dim >= 0) marks[f.name] = slide.mark;
     };
+    site.on_extern = [&](const Function &f, const FuncRegion &r) {
+      return query_extern(f, r, root, lets);
+    };
     RegionFinder::Result found = regions_.at(site, given);
     if (root) {
+      if (queries_inputs_) {
+        for (const Let &l : lets) cx_.early_lets.emplace_back(l.name, l.value);
+      }
+      check_promises(found);
       for (auto &[name, box] : found.inputs) cx_.input_regions[name] = expand(box);
       for (auto &[name, region] : found.funcs) {
         bool bounded = false;
@@ -219,6 +228,13 @@ private:
     SlideQuestion q;
     q.func = &f;
     for (const Interval &i : r.required) q.region.push_back({expand(i.min), expand(i.max), {}});
+    if (f.extern_stage() || asks_c_function(q.region)) {
+      Slide none;
+      none.report = f.extern_stage() ? "no: a C function computes what it is asked for"
+                                     : "no: a C function decides what it needs";
+      store.agree_on_fold(-1, 0);
+      return none;
+    }
     for (size_t i = store.depth; i < loops_.size(); i++) {
       q.loops.push_back({loops_[i].name, loops_[i].kind, loops_[i].min, loops_[i].extent});
     }
@@ -255,7 +271,11 @@ private:
           break;
         case LoopNode::Kind::Produce: {
           if (unread) break;
-          stmts.push_back(make_producer(n.func, build_produce(n, constant_max.at(n.func))));
+          Stmt produce = make_producer(n.func, build_produce(n, constant_max.at(n.func)));
+          if (state_.of(n.func).memoize) {
+            produce = memoized(*program_.find(n.func), found.funcs.at(n.func), produce);
+          }
+          stmts.push_back(produce);
           auto mark = marks.find(n.func);
           if (mark != marks.end()) stmts.push_back(advance_mark(n.func, mark->second));
           break;
@@ -469,6 +489,7 @@ private:
     const Function &f = *program_.find(s.func);
     const Definition &d = f.definitions[s.stage];
     const StageLoops &loops = *stage_stack_.back()->loops;
+    if (f.extern_stage()) return run_extern(f, loops);
     Substitution map;
     std::vector<Let> lets;
     for (Name v : loops.roots()) {
@@ -492,6 +513,204 @@ private:
     return body;
   }
 
+  // ---- extern stages -----------------------------------------------------------------------------
+
+  static constexpr const char *kQuery = ".query";
+
+  static bool is_buffer(const Expr &e) {
+    const Call *c = e.as<Call>();
+    return c && (c->call_type == CallType::Halide || c->call_type == CallType::Image);
+  }
+  static Expr packed(Type t) { return c32(t.code() | t.bits() << 8 | 1 << 16); }
+
+  // A buffer without memory.
+  static Expr shape_only(Type t, const Box &box) {
+    std::vector<Expr> args{make_string(""), c32(0), packed(t)};
+    for (const Interval &i : box) {
+      Expr extent = make_max(make_sub(make_add(i.max, c32(1)), i.min), c32(0));
+      args.insert(args.end(), {i.min, extent, c32(0)});
+    }
+    return make_intrinsic(Handle(), Intrinsic::buffer_make, args);
+  }
+
+  // Asks the C function, at this site, what it needs for the region that f must provide:
+  //   let f.query0.1 = a buffer without memory ..., f.query0.code = the call, f.query0.1.min.0 = what it wrote ...
+  std::vector<std::pair<Name, Box>> query_extern(const Function &f, const FuncRegion &r, bool root,
+                                                 std::vector<Let> &lets) {
+    const Call *stage = f.extern_stage();
+    const std::string prefix = f.name + kQuery + std::to_string(queries_++);
+    std::vector<Expr> args{stage->args[0]};
+    std::vector<std::pair<Name, Expr>> asked;  // handle, call
+    for (size_t i = 1; i < stage->args.size(); i++) {
+      const Expr &a = stage->args[i];
+      if (!is_buffer(a)) {
+        args.push_back(a);
+        continue;
+      }
+      const Name handle = prefix + "." + std::to_string(i);
+      const Interval zero{c32(0), c32(-1), {}};
+      lets.push_back({handle, shape_only(a.type(), Box(a.as<Call>()->args.size(), zero))});
+      args.push_back(make_var(handle, Handle()));
+      asked.emplace_back(handle, a);
+    }
+    Box region;
+    for (Name v : f.args) region.push_back(r.stage_ranges[0].at(v));
+    for (size_t i = 0; i < f.types.size(); i++) {
+      const Name handle = prefix + ".out" + std::to_string(i);
+      lets.push_back({handle, shape_only(f.types[i], region)});
+      args.push_back(make_var(handle, Handle()));
+    }
+    lets.push_back({prefix + ".code", make_intrinsic(Int(32), Intrinsic::extern_stage, args)});
+    std::vector<std::pair<Name, Box>> needs;
+    for (const auto &[handle, call] : asked) {
+      const Call *c = call.as<Call>();
+      const bool image = c->call_type == CallType::Image;
+      if (image && !root) continue;  // the root asked for everything
+      queries_inputs_ |= image;
+      Box box;
+      for (size_t d = 0; d < c->args.size(); d++) {
+        const Expr h = make_var(handle, Handle()), dim = c32(static_cast<int64_t>(d));
+        const Name min = handle + ".min." + std::to_string(d),
+                   max = handle + ".max." + std::to_string(d);
+        lets.push_back({min, make_intrinsic(Int(32), Intrinsic::buffer_min, {h, dim})});
+        Expr extent = make_intrinsic(Int(32), Intrinsic::buffer_extent, {h, dim});
+        lets.push_back({max, make_sub(make_add(make_var(min), extent), c32(1))});
+        box.push_back({make_var(min), make_var(max), {}});
+      }
+      needs.emplace_back(c->name, std::move(box));
+    }
+    return needs;
+  }
+
+  static bool asks_c_function(const Box &region) {
+    for (const Interval &i : region) {
+      for (const Expr &e : {i.min, i.max}) {
+        if (!e.defined()) continue;
+        for (Name n : free_vars(e)) {
+          if (n.str().find(kQuery) != std::string::npos) return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  // The Func's memory as a buffer: all of it, or this part.
+  static Expr memory_of(Name func, size_t value_index, const Box &part) {
+    std::vector<Expr> args{make_string(func.str()), c32(static_cast<int64_t>(value_index))};
+    for (const Interval &i : part) {
+      args.push_back(i.min);
+      args.push_back(make_max(make_sub(make_add(i.max, c32(1)), i.min), c32(0)));
+    }
+    return make_intrinsic(Handle(), Intrinsic::buffer_make, args);
+  }
+
+  Stmt run_extern(const Function &f, const StageLoops &loops) {
+    const Call *stage = f.extern_stage();
+    std::vector<Expr> args{stage->args[0]};
+    for (size_t i = 1; i < stage->args.size(); i++) {
+      const Expr &a = stage->args[i];
+      const Call *c = a.as<Call>();
+      if (!is_buffer(a)) {
+        args.push_back(a);
+      } else if (c->call_type == CallType::Image) {
+        args.push_back(make_var(c->name + ".buffer", Handle()));
+      } else {
+        args.push_back(memory_of(c->name, static_cast<size_t>(c->value_index), {}));
+      }
+    }
+    Box region;
+    for (Name v : f.args) region.push_back(loops.range(v, {}));
+    for (size_t i = 0; i < f.types.size(); i++) args.push_back(memory_of(f.name, i, region));
+    return make_evaluate(make_intrinsic(Int(32), Intrinsic::extern_stage, args));
+  }
+
+  // ---- memoize -----------------------------------------------------------------------------------
+
+  // if (!lookup(key, buffers)) { produce; store(key, buffers) }
+  Stmt memoized(const Function &f, const FuncRegion &r, const Stmt &produce) {
+    if (stores_.count(f.name)) {
+      raise(Diagnostic("S0115", state_.of(f.name).memo_loc,
+                       f.name + " cannot be memoized: it is stored outside of where it is computed")
+                .because("what is kept is one whole computation, not the part that a window adds")
+                .fix("leave out store_at and store_root, or put the storage where it is computed"));
+    }
+    const schedule::MemoKey key = schedule::memo_key(program_, *cx_.program.find(f.name));
+    std::vector<Expr> args{make_string(cx_.program.name + "." + key.text)};
+    const Expr evict = state_.of(f.name).evict_key;
+    args.push_back(evict.defined() ? make_cast(UInt(64), evict) : make_uint(UInt(64), 0));
+    args.push_back(c32(static_cast<int64_t>(key.values.size())));
+    args.insert(args.end(), key.values.begin(), key.values.end());
+    for (size_t i = 0; i < f.types.size(); i++) args.push_back(memory_of(f.name, i, r.required));
+    const Name hit = f.name + ".hit";
+    Stmt miss = make_block(produce, make_evaluate(make_intrinsic(Int(32), Intrinsic::memo_store, args)));
+    Stmt s = make_if(make_eq(make_var(hit), c32(0)), miss);
+    return make_let_stmt(hit, make_intrinsic(Int(32), Intrinsic::memo_lookup, args), s);
+  }
+
+  // ---- promises ----------------------------------------------------------------------------------
+
+  // Each of these names at most once, in sums and constant multiples: an interval of it is exact.
+  static bool is_affine(const Expr &e, std::unordered_set<Name> &used) {
+    if (is_const(e)) return true;
+    if (const Variable *v = e.as<Variable>()) return v->param || used.insert(v->name).second;
+    if (const Add *op = e.as<Add>()) return is_affine(op->a, used) && is_affine(op->b, used);
+    if (const Sub *op = e.as<Sub>()) return is_affine(op->a, used) && is_affine(op->b, used);
+    if (const Mul *op = e.as<Mul>()) return as_const_int(op->b) && is_affine(op->a, used);
+    return false;
+  }
+  static bool is_uniform(const Expr &e) {
+    bool yes = true;
+    for_each_expr(e, [&](const Expr &x) {
+      const Variable *v = x.as<Variable>();
+      yes = yes && !(v && !v->param) && !x.as<Call>();
+    });
+    return yes;
+  }
+
+  // Promises about indices that loops alone decide are checked once, before anything runs.
+  void check_promises(const RegionFinder::Result &found) {
+    for (const Function &f : program_.funcs) {
+      auto it = found.funcs.find(f.name);
+      if (it == found.funcs.end()) continue;
+      for (int k = 0; k < f.stages(); k++) {
+        const Definition &d = f.definitions[k];
+        if (d.predicate.defined()) continue;  // points that never run would count
+        VarRanges ranges = it->second.stage_ranges[k];
+        Box all;
+        for (auto &[name, i] : ranges) all.push_back({expand(i.min), expand(i.max), {}});
+        if (asks_c_function(all)) continue;
+        Scope<Interval> scope;
+        for (auto &[name, i] : ranges) scope.push(name, {expand(i.min), expand(i.max), {}});
+        auto look = [&](const Expr &root) {
+          for_each_expr(root, [&](const Expr &x) {
+            const Call *c = x.as<Call>();
+            if (c && (c->op == Intrinsic::unsafe_promise_clamped ||
+                      c->op == Intrinsic::promise_clamped))
+              check_promise(f, d, c, scope);
+          });
+        };
+        for (const Expr &e : d.values) look(e);
+        for (const Expr &e : d.args) look(e);
+      }
+    }
+  }
+
+  void check_promise(const Function &f, const Definition &d, const Call *c,
+                     const Scope<Interval> &scope) {
+    std::unordered_set<Name> used;
+    if (!is_affine(c->args[0], used) || !is_uniform(c->args[1]) || !is_uniform(c->args[2])) return;
+    const Interval i = analysis::bounds_of_expr(c->args[0], scope);
+    if (!i.bounded()) return;
+    const Expr holds = simplify(make_and(make_ge(i.min, c->args[1]), make_le(i.max, c->args[2])));
+    if (is_const_one(holds)) return;
+    cx_.promises.push_back(make_intrinsic(
+        Bool(), Intrinsic::require,
+        {holds, make_bool(true), make_string(d.loc.defined() ? to_string(d.loc) : ""),
+         make_string("promise_clamped(" + ir::to_string(c->args[0]) + ", ...) in " + f.name),
+         make_string("the values go from"), i.min, make_string("to"), i.max,
+         make_string("promised were"), c->args[1], make_string("to"), c->args[2]}));
+  }
+
   struct OpenStage {
     StageRef stage;
     const StageLoops *loops;
@@ -509,6 +728,8 @@ private:
   std::unordered_map<Name, OpenStore>
       stores_;  // storage around the current point whose Func is computed deeper
   std::unordered_map<Name, Expr> meaning_;  // region symbols, sliding left out
+  int queries_ = 0;              // of extern stages so far
+  bool queries_inputs_ = false;  // some ask for images
 };
 
 }  // namespace

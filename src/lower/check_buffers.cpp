@@ -47,6 +47,8 @@ public:
       }
       body = make_if(any_query, answer_queries(), body);
     }
+    for (size_t i = cx_.early_lets.size(); i-- > 0;)
+      body = make_let_stmt(cx_.early_lets[i].first, cx_.early_lets[i].second, body);
     for (size_t i = buffers_.size(); i-- > 0;) {
       for (int d = buffers_[i].dimensions; d-- > 0;) body = shape_lets(buffers_[i], d, body);
     }
@@ -175,6 +177,12 @@ private:
     check_bounds_of_funcs(empty, s);
     for (const LoweredArgument &a : scalars_) check_scalar(a, s);
     for (const Expr &e : cx_.program.requirements) s.push_back(make_evaluate(e));
+    for (const Expr &e : cx_.promises) {
+      const Call *c = e.as<Call>();
+      std::vector<Expr> args = c->args;
+      args[0] = make_or(empty, args[0]);
+      s.push_back(make_evaluate(make_intrinsic(c->type, c->op, args)));
+    }
     return make_block(s);
   }
 

@@ -36,6 +36,7 @@ public:
     Layout layout;
     layout.mins.resize(n);
     layout.strides.resize(n);
+    layout.extents.resize(n);
     std::vector<Expr> extents;
     std::vector<std::pair<Name, Expr>> lets;
     Expr stride = c32(1);
@@ -43,6 +44,7 @@ public:
       layout.mins[d] = op->bounds[d].min;
       layout.strides[d] = stride;
       Expr extent = simplify(op->bounds[d].extent);
+      layout.extents[d] = extent;
       extents.push_back(extent);
       stride = simplify(make_mul(stride, extent));
       if (!as_const_int(stride)) {
@@ -86,6 +88,7 @@ public:
   }
 
   Expr visit(const Call *op) override {
+    if (op->op == Intrinsic::buffer_make) return buffer(op);
     if (op->call_type != CallType::Halide && op->call_type != CallType::Image)
       return IRMutator::visit(op);
     std::vector<Expr> args;
@@ -101,8 +104,34 @@ public:
 
 private:
   struct Layout {
-    std::vector<Expr> mins, strides;
+    std::vector<Expr> mins, strides, extents;
   };
+
+  // (func, value index, min, extent ...) becomes (memory, offset, packed type, min, extent, stride ...).
+  Expr buffer(const Call *op) {
+    const std::string func = op->args[0].as<StringImm>()->value;
+    if (func.empty()) return IRMutator::visit(op);
+    const Function &f = *cx_.program.find(func);
+    const size_t i = static_cast<size_t>(*as_const_int(op->args[1]));
+    const Name name = element_name(func, i, f.types.size());
+    const Layout *layout = layouts_.find(func);
+    const size_t n = static_cast<size_t>(f.dimensions());
+    const bool whole = op->args.size() == 2 && n > 0;
+    if (whole && !layout) return make_var(name + ".buffer", Handle());
+    std::vector<Expr> mins, dims;
+    for (size_t d = 0; d < n; d++) {
+      Expr min = whole ? layout->mins[d] : mutate(op->args[2 + 2 * d]);
+      Expr extent = whole ? layout->extents[d] : mutate(op->args[3 + 2 * d]);
+      Expr stride = layout ? layout->strides[d] : make_var(name + ".stride." + std::to_string(d));
+      mins.push_back(min);
+      dims.insert(dims.end(), {min, extent, stride});
+    }
+    const Type t = f.types[i];
+    std::vector<Expr> args{make_var(name, Handle()), index(func, name, mins),
+                           c32(t.code() | t.bits() << 8 | 1 << 16)};
+    args.insert(args.end(), dims.begin(), dims.end());
+    return make_intrinsic(Handle(), Intrinsic::buffer_make, args);
+  }
 
   static Name element_name(Name func, size_t i, size_t n) {
     return n > 1 ? Name(func + "." + std::to_string(i)) : func;

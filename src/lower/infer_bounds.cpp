@@ -67,6 +67,7 @@ void merge_into(std::unordered_map<Name, Box> &into, Name name, const Box &box) 
 
 void RegionFinder::add_reads(const ir::Function &f, int stage, const VarRanges &ranges,
                              std::unordered_map<Name, Box> &into) const {
+  if (f.extern_stage()) return;  // on_extern
   const ir::Definition &d = f.definitions[stage];
   ir::Scope<Interval> scope = scope_of(ranges);
   auto reads = [&](const Expr &e) {
@@ -182,6 +183,9 @@ RegionFinder::Result RegionFinder::at(const Site &site,
         }
       }
       add_reads(f, k, ranges, reads);
+    }
+    if (f.extern_stage() && site.on_extern) {
+      for (auto &[name, box] : site.on_extern(f, region)) merge_into(reads, name, box);
     }
     result.funcs[f.name] = std::move(region);
   }

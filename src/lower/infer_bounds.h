@@ -42,6 +42,11 @@ public:
     /// Called for each Func produced directly at the site, readers first, once its region is known. It may change the
     /// stage ranges in place to the symbols that the stages' loops use; what these Funcs read follows from them.
     std::function<void(const ir::Function &, FuncRegion &)> on_produced_here;
+    /// Called for each extern stage below the site, with the region it must provide there: gives the regions of the
+    /// Funcs and images that its C function asks for.
+    std::function<std::vector<std::pair<ir::Name, analysis::Box>>(const ir::Function &,
+                                                                  const FuncRegion &)>
+        on_extern;
   };
   struct Result {
     std::unordered_map<ir::Name, FuncRegion> funcs;      ///< Funcs produced below the site

@@ -37,6 +37,9 @@ struct PassContext {
   /// What readers need of Funcs whose range bound() fixes: to be checked once. gives: build_loops
   std::unordered_map<ir::Name, analysis::Box> bounded_reads;
   std::unordered_map<ir::Name, StorageReport> storage;
+  /// Names that an outermost call of extern stages' bounds queries defines; regions of inputs may be made of them.
+  std::vector<std::pair<ir::Name, Expr>> early_lets;
+  std::vector<Expr> promises;  ///< conditions that a caller's arguments must meet, as calls of require
   /// Inputs that an output Func may overwrite while it runs: it alone reads them, in its only stage, at the place it
   /// writes. Such a run must not compute a block twice: the variable in_place_flag(output) tells.
   std::unordered_map<ir::Name, std::vector<std::string>> in_place;
@@ -51,6 +54,10 @@ void find_in_place(PassContext &cx);
 /// region. Slides windows and folds storage on the way, where the loops between storage and computation are known.
 /// gives  unique names on each path; every region bounded       tests test/unit/lower/build_loops_test.cpp
 ir::Stmt build_loops(const ir::Stmt &ignored, PassContext &cx);
+
+/// Puts the trace events in that directives and the target ask for.
+/// needs  loops as build_loops makes them                        tests test/pipelines/trace_test.cpp
+ir::Stmt trace_events(const ir::Stmt &s, PassContext &cx);
 
 /// Wraps the program in checks of its arguments, and in the answer to bounds queries.
 /// needs  input_regions, output_regions                          tests test/unit/lower/check_buffers_test.cpp

@@ -106,8 +106,9 @@ public:
         op->call_type == CallType::Extern || op->call_type == CallType::PureExtern;
     if (cls == IntrinsicClass::Buffer || !has_lanes(op)) throw CannotVectorize();
     if (vector) {
-      for (Expr &a : args) {
-        if (!a.type().is_handle()) a = widen(a, lanes_);
+      const size_t first = op->op == Intrinsic::trace ? 5 : 0;  // an event's kind and parent have no lanes
+      for (size_t i = first; i < args.size(); i++) {
+        if (!args[i].type().is_handle()) args[i] = widen(args[i], lanes_);
       }
     }
     const Type t = op->type.with_lanes(vector ? lanes_ : 1);
@@ -115,7 +116,7 @@ public:
     Expr e = foreign ? make_extern_call(t, op->name, args, op->call_type == CallType::PureExtern)
                      : make_intrinsic(t, op->op, args);
     // An effect belongs to the lanes that run.
-    if (!vector || !mask_.defined()) return e;
+    if (!vector || !mask_.defined() || op->op == Intrinsic::return_second) return e;
     return make_intrinsic(t, Intrinsic::if_then_else, {mask_, e, make_zero(t)});
   }
   Expr visit(const Let *op) override {

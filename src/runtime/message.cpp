@@ -89,8 +89,7 @@ int calo_error_requirement_values(void *cx, const char *pipeline, const char *co
 int32_t calo_trace_event(void *cx, const char *func, const char *tag, uint32_t type, int32_t event,
                          int32_t parent, int32_t value_index, int32_t dimensions, void *value,
                          int32_t *coordinates) {
-  halide_trace_event_t e;
-  memset(&e, 0, sizeof e);
+  halide_trace_event_t e = halide_trace_event_t();
   e.func = func;
   e.trace_tag = tag;
   e.type = halide_type_t::from_u32(type);

@@ -142,6 +142,23 @@ int32_t calo_default_trace(void *cx, const halide_trace_event_t *event);
 /// The pointer that the program gave as its user context, for user_context_value().
 void *calo_user_context(void *cx);
 
+// Results kept between runs: memoize.cpp. The key is the text, the values, and type and bounds of the buffers.
+
+/// 1 where the buffers were filled from what is kept, else 0.
+int32_t calo_memo_lookup(void *cx, const char *key, uint64_t evict_key, const uint64_t *values,
+                         int32_t value_count, halide_buffer_t *const *buffers,
+                         int32_t buffer_count);
+/// Keeps a copy of the buffers, if there is room for it. Returns 0.
+int32_t calo_memo_store(void *cx, const char *key, uint64_t evict_key, const uint64_t *values,
+                        int32_t value_count, halide_buffer_t *const *buffers,
+                        int32_t buffer_count);
+/// Bounds what is kept (16 MB at first), dropping what was used longest ago; 0 keeps nothing.
+void calo_memo_set_size(int64_t bytes);
+/// Drops what was kept under this eviction key (0 is none).
+void calo_memo_evict(uint64_t evict_key);
+void calo_memo_clear(void);
+int64_t calo_memo_bytes(void);
+
 // Text of values, one 64-bit slot each: see message.cpp.
 
 void calo_print_values(void *cx, const char *format, const uint64_t *values);

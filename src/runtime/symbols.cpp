@@ -72,6 +72,8 @@ const Symbol *jit_symbols(size_t *count) {
       CALO_SYMBOL(calo_error_unaligned_host),
       CALO_SYMBOL(calo_free),
       CALO_SYMBOL(calo_malloc),
+      CALO_SYMBOL(calo_memo_lookup),
+      CALO_SYMBOL(calo_memo_store),
       CALO_SYMBOL(calo_par_for),
       CALO_SYMBOL(calo_print),
       CALO_SYMBOL(calo_print_values),

@@ -101,6 +101,12 @@ ScheduleState initial_state(const ir::Program &p) {
     if (p.is_output(f.name)) s.compute.kind = s.store.kind = Level::Kind::Root;
     state.funcs.emplace(f.name, std::move(s));
   }
+  // A C function takes and gives buffers: nothing around it can be substituted away.
+  for (const ir::Function &f : p.funcs) {
+    if (!f.extern_stage()) continue;
+    state.funcs.at(f.name).compute.kind = Level::Kind::Root;
+    for (ir::Name g : ir::called_funcs(f.pure())) state.funcs.at(g).compute.kind = Level::Kind::Root;
+  }
   return state;
 }
 

@@ -69,6 +69,11 @@ struct FuncState {
   std::vector<ir::Name> storage_order;  ///< innermost first; all dimensions
   std::vector<Bound> bounds;
   ir::MemoryType memory = ir::MemoryType::Auto;
+  bool memoize = false;
+  Expr evict_key;     ///< of memoize; undefined: none
+  SrcLoc memo_loc;
+  bool trace_loads = false, trace_stores = false, trace_realizations = false;
+  std::vector<std::string> trace_tags;
   SrcLoc storage_loc;
   SrcLoc loops_loc;  ///< the first directive on loops; undefined: none
   bool touched =

@@ -4,6 +4,7 @@
 
 #include "../ir/equal.h"
 #include "../ir/print.h"
+#include "memo_key.h"
 #include "replay_base.h"
 
 namespace calotype::schedule {
@@ -32,6 +33,11 @@ private:
       case DirectiveKind::align_bounds:
       case DirectiveKind::align_extent: return align();
       case DirectiveKind::reorder_storage: return reorder_storage();
+      case DirectiveKind::memoize: return memoize();
+      case DirectiveKind::trace_loads: return trace(&s_.trace_loads);
+      case DirectiveKind::trace_stores: return trace(&s_.trace_stores);
+      case DirectiveKind::trace_realizations: return trace(&s_.trace_realizations);
+      case DirectiveKind::add_trace_tag: s_.trace_tags.push_back(args_[0].text); return true;
       default: return refuse("S0901", d_.loc, directive() + " is not available yet");
     }
   }
@@ -50,8 +56,47 @@ private:
         "outputs are computed and stored at root, by their own loops", "remove it");
   }
 
+  // A C function reads it or computes it: it must have memory.
+  bool refuse_buffer() {
+    return refuse("S0108", d_.loc,
+                  f_.name + " cannot be inlined: " +
+                      (f_.extern_stage() ? "it is an extern stage" : "an extern stage reads it"),
+                  "a C function takes and gives buffers, so both are computed into memory",
+                  "compute_root(), or compute_at(consumer, var)");
+  }
+  bool needs_memory() const {
+    if (f_.extern_stage()) return true;
+    for (const ir::Function &g : cx_.program.funcs) {
+      if (!g.extern_stage()) continue;
+      for (ir::Name read : ir::called_funcs(g.pure())) {
+        if (read == f_.name) return true;
+      }
+    }
+    return false;
+  }
+
+  bool trace(bool *what) {
+    s_.touched = true;
+    return *what = true;
+  }
+
+  bool memoize() {
+    if (cx_.program.is_output(f_.name)) {
+      return refuse("S0108", d_.loc,
+                    "memoize makes no sense on " + f_.name + ", an output of " + cx_.program.name,
+                    "outputs go to the caller's buffers", "remove it, or memoize a Func it reads");
+    }
+    const MemoKey key = memo_key(cx_.program, f_);
+    if (!key.fault.empty()) return refuse("S0108", d_.loc, f_.name + " cannot be memoized", key.fault, key.fix);
+    s_.memoize = s_.touched = true;
+    s_.memo_loc = d_.loc;
+    if (given_[0]) s_.evict_key = args_[0].expr;
+    return true;
+  }
+
   bool compute_inline() {
     if (cx_.program.is_output(f_.name)) return refuse_output();
+    if (needs_memory()) return refuse_buffer();
     s_.store = Level();
     return place(&s_.compute, Level::Kind::Inlined);
   }
@@ -60,7 +105,9 @@ private:
     if (cx_.program.is_output(f_.name)) return refuse_output();
     const Arg &a = args_[0];
     if (a.func.empty() && a.text == "root") return place(level, Level::Kind::Root);
-    if (a.func.empty() && a.text == "inlined") return place(level, Level::Kind::Inlined);
+    if (a.func.empty() && a.text == "inlined") {
+      return needs_memory() ? refuse_buffer() : place(level, Level::Kind::Inlined);
+    }
     const ir::Function *consumer = cx_.program.find(a.func);
     const SrcLoc at = a.loc.defined() ? a.loc : d_.loc;
     if (!consumer)
