@@ -387,7 +387,9 @@ private:
       const schedule::StageState &st = state_.of(f.name).stages[s.stage];
       StageLoops shifted(f, s.stage, st, mode_, constant_max[s.stage]);
       Expr fits = mode_ == TailMode::Shift ? shifted.fits() : Expr();
-      if (fits.defined() && cx_.in_place.count(f.name)) {
+      if (fits.defined() && has_effects(f.definitions[s.stage])) {
+        fits = make_bool(false);  // a block that shifts inwards would have them twice
+      } else if (fits.defined() && cx_.in_place.count(f.name)) {
         fits = make_and(fits, make_not(make_var(in_place_flag(f.name), Bool())));
       }
       if (!fits.defined() || is_const_one(fits)) {
@@ -407,6 +409,18 @@ private:
       }
     }
     return make_block(stmts);
+  }
+
+  static bool has_effects(const Definition &d) {
+    bool any = false;
+    for (const Expr &e : d.values) {
+      for_each_expr(e, [&](const Expr &x) {
+        const Call *c = x.as<Call>();
+        any = any || (c && (c->call_type == CallType::Extern || c->op == Intrinsic::print ||
+                            c->op == Intrinsic::print_when));
+      });
+    }
+    return any;
   }
 
   static StageRef stage_of(const LoopNode &n) {
@@ -434,11 +448,12 @@ private:
 
   // A stage of no loops at all: its point may still be a site.
   Stmt build_innermost(const LoopNode &n) {
-    LoopNode parent;
-    parent.children.push_back(std::unique_ptr<LoopNode>(const_cast<LoopNode *>(&n)));
-    Stmt s = build_site(parent, owner_site(), {});
-    parent.children[0].release();
-    return s;
+    struct Borrowed {  // the tree keeps the node, whatever is thrown
+      LoopNode parent;
+      ~Borrowed() { parent.children[0].release(); }
+    } borrowed;
+    borrowed.parent.children.push_back(std::unique_ptr<LoopNode>(const_cast<LoopNode *>(&n)));
+    return build_site(borrowed.parent, owner_site(), {});
   }
 
   RegionFinder::Site owner_site() {

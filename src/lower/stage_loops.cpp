@@ -205,7 +205,11 @@ bool StageLoops::is_fused(int id) const {
 void StageLoops::loops_of(int id, std::vector<int> &positions) const {
   const Var &v = vars_[id];
   switch (v.how) {
-    case Var::IsLoop: positions.push_back(loop_position_.at(id)); break;
+    case Var::IsLoop: {  // extern stages have no loops
+      auto at = loop_position_.find(id);
+      if (at != loop_position_.end()) positions.push_back(at->second);
+      break;
+    }
     case Var::IsSplit:
       loops_of(v.a, positions);
       loops_of(v.b, positions);

@@ -114,7 +114,12 @@ bool is_func_level(DirectiveKind k) {
     case DirectiveKind::bound_extent:
     case DirectiveKind::align_bounds:
     case DirectiveKind::align_extent:
-    case DirectiveKind::reorder_storage: return true;
+    case DirectiveKind::reorder_storage:
+    case DirectiveKind::memoize:
+    case DirectiveKind::trace_loads:
+    case DirectiveKind::trace_stores:
+    case DirectiveKind::trace_realizations:
+    case DirectiveKind::add_trace_tag: return true;
     default: return false;
   }
 }

@@ -136,6 +136,7 @@ bool ReplayBase::convert(const Arg &a, const ParamSpec &spec, Arg *out) {
       if (a.kind == Arg::Kind::Name) *out = Arg::value(ir::make_var(a.text), a.loc);
       fits = out->kind == Arg::Kind::Expr && out->expr.defined();
       break;
+    case ParamSpec::Kind::Other: fits = a.kind == Arg::Kind::String; break;
     default: break;
   }
   if (!fits) {

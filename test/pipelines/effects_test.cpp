@@ -2,6 +2,7 @@
 // vectors with tails, against what they say and against the interpreter.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -19,13 +20,16 @@ std::string g_printed;
 void keep_print(JITUserContext *, const char *text) { g_printed += text; }
 int lines() { return static_cast<int>(std::count(g_printed.begin(), g_printed.end(), '\n')); }
 
-extern "C" int calls_of_counted = 0;
+int calls_of_counted = 0;
 extern "C" int counted(int v, float w) {
   calls_of_counted++;
   return v * 3 + static_cast<int>(w);
 }
 extern "C" bool is_odd_byte(uint8_t v) { return v % 2 == 1; }
 extern "C" int16_t negate_short(int16_t v) { return static_cast<int16_t>(-v); }
+
+// The macros below add overloads that take Exprs.
+const ExternCFunction kCounted(&counted), kIsOdd(&is_odd_byte), kNegate(&negate_short);
 
 }  // namespace
 
@@ -163,7 +167,7 @@ TEST_CASE("extern functions: C functions in Exprs, scalar and vector, by registe
   Func f("f"), g("g"), h("h");
   f(x) = counted(x, 2.5f) + 1;
   Pipeline p(f);
-  p.set_jit_externs({{"counted", &counted}});
+  p.set_jit_externs({{"counted", kCounted}});
   calls_of_counted = 0;
   const Buffer<int> a = p.realize({6});
   CHECK(calls_of_counted == 6);
@@ -171,7 +175,7 @@ TEST_CASE("extern functions: C functions in Exprs, scalar and vector, by registe
   g(x) = select(is_odd_byte(cast<uint8_t>(x)), negate_short(cast<int16_t>(x)), cast<int16_t>(x));
   g.vectorize(x, 8, TailStrategy::GuardWithIf);
   Pipeline q(g);
-  q.set_jit_externs({{"is_odd_byte", &is_odd_byte}, {"negate_short", &negate_short}});
+  q.set_jit_externs({{"is_odd_byte", kIsOdd}, {"negate_short", kNegate}});
   const Buffer<int16_t> b = q.realize({13});
   for (int i = 0; i < 13; i++) CHECK(b(i) == (i % 2 ? -i : i));
 }
@@ -185,7 +189,7 @@ TEST_CASE("extern functions: names are looked up in the process; an unknown one 
   Func g("g");
   g(x) = calotype::lang::extern_call(Int(32), "no_such_c_function", {Int(32)}, {Expr(x)}, false);
   CHECK_DIAG(g.realize({3}), "T0104", "no_such_c_function is not found");
-  CHECK_DIAG(counted(cast<int64_t>(x), 1.0f), "L0102", "argument 0 of the C function counted is int64");
+  CHECK_DIAG(counted(cast<int64_t>(x), 1.0f), "L0102", "argument 0 of the C function counted is i64");
   Func half("half");
   half(x) = calotype::lang::extern_call(Float(16), "halves", {Int(32)}, {Expr(x)}, false);
   CHECK_DIAG(half.realize({3}), "T0103", "halves");
@@ -198,6 +202,7 @@ extern "C" int remember_context(void *context, int v) {
   g_context = context;
   return v;
 }
+const ExternCFunction kRemember(&remember_context);
 }  // namespace
 HalideExtern_2(int, remember_context, void *, int);
 
@@ -205,7 +210,7 @@ TEST_CASE("user_context_value: the pointer that realize was given") {
   Func f("f");
   f(x) = remember_context(user_context_value(), x);
   Pipeline p(f);
-  p.set_jit_externs({{"remember_context", &remember_context}});
+  p.set_jit_externs({{"remember_context", kRemember}});
   JITUserContext mine;
   p.realize(&mine, {2});
   CHECK(g_context == &mine);

@@ -10,6 +10,7 @@
 #include "ir/print.h"
 #include "ir/settle.h"
 #include "ir/verify.h"
+#include "lang/float16.h"
 
 namespace calotype::test {
 
@@ -67,9 +68,10 @@ private:
   // ---- types and parameters ----------------------------------------------------------------------
   Type any_type() {
     const std::vector<Type> types = {UInt(8), Int(8),   UInt(16),  Int(16),   UInt(32), Int(32),
-                                     Int(64), UInt(64), Float(32), Float(64), Bool()};
-    std::vector<int> weights = {20, 8, 18, 10, 8, 18, 5, 2, 20, 5, 3};
-    if (!shape_.floats) weights[8] = weights[9] = 0;
+                                     Int(64), UInt(64), Float(32), Float(64), Bool(), Float(16),
+                                     BFloat(16)};
+    std::vector<int> weights = {20, 8, 18, 10, 8, 18, 5, 2, 20, 5, 3, 4, 4};
+    if (!shape_.floats) weights[8] = weights[9] = weights[11] = weights[12] = 0;
     return types[static_cast<size_t>(dice_.weighted(weights))];
   }
   Type integer_type() {
@@ -98,6 +100,8 @@ private:
         uint32_t u;
         std::memcpy(&u, &f, 4);
         p->bits = u;
+      } else if (p->type.bits() == 16) {
+        p->bits = lang::float_to_bits16(d, p->type.is_bfloat() ? 7 : 10);
       } else {
         std::memcpy(&p->bits, &d, 8);
       }
@@ -121,6 +125,7 @@ private:
       const std::vector<double> values = {0,   1,     -1,      0.5,  2,   3,
                                           0.1, -0.25, 1.0 / 3, 7.75, 100, -1e-3};
       double v = dice_.pick(values);
+      if (t.bits() == 16) v = std::round(v * 16) / 16;  // both 16-bit types hold it
       return {make_float(t, v), std::abs(v)};
     }
     int64_t v = dice_.between(t.is_int() ? -5 : 0, 9);
@@ -267,7 +272,16 @@ private:
       case 3: return choice(t, depth, vars);
       case 4: return cast(t, value(any_type(), depth - 1, vars));
       case 5: return quotient(t, depth, vars);
-      case 6: return leaf(t, vars);
+      case 6: {
+        Value v = leaf(t, vars);
+        if (dice_.chance(90)) return v;
+        // Holds for every integer: a check that must neither fail nor get in the way.
+        Expr c = leaf(UInt(8), vars).e;
+        return {make_intrinsic(t, Intrinsic::require,
+                               {make_lt(make_cast(Int(32), c), c32(256)), v.e, make_string(""),
+                                make_string("a byte"), make_string("is"), c}),
+                v.bound};
+      }
       default:
         return t.is_float() ? float_intrinsic(t, depth, vars) : integer_intrinsic(t, depth, vars);
     }

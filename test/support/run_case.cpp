@@ -9,6 +9,7 @@
 #include "base/diagnostic.h"
 #include "codegen/jit.h"
 #include "ir/interpret.h"
+#include "lang/float16.h"
 #include "lower/pipeline.h"
 #include "runtime/runtime.h"
 #include "schedule/apply.h"
@@ -84,7 +85,10 @@ void CaseBuffer::fill(uint64_t seed, bool special_floats) {
         const double specials[] = {NAN, INFINITY, -INFINITY, -0.0, 0.0, 1e30, -1e30, 1e-40};
         v = specials[(r >> 50) % 8];
       }
-      if (bytes == 4) {
+      if (bytes == 2) {
+        const uint16_t h = lang::float_to_bits16(v, type_.is_bfloat() ? 7 : 10);
+        std::memcpy(p, &h, 2);
+      } else if (bytes == 4) {
         float f = static_cast<float>(v);
         std::memcpy(p, &f, 4);
       } else {
@@ -124,6 +128,10 @@ std::string CaseBuffer::first_difference(const CaseBuffer &other) const {
           float f;
           std::memcpy(&f, p, 4);
           v = f;
+        } else if (bytes == 2) {
+          uint16_t h;
+          std::memcpy(&h, p, 2);
+          v = lang::bits16_to_float(h, type_.is_bfloat() ? 7 : 10);
         } else {
           std::memcpy(&v, p, 8);
         }
