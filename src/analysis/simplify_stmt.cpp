@@ -90,7 +90,8 @@ Stmt Simplifier::mutate(const Stmt &s) {
       const Store *op = s.as<Store>();
       Expr p = mutate(op->predicate);
       if (is_const_zero(p)) return make_no_op();
-      return make_store(op->name, keep_effects(op->value, mutate(op->value)), mutate(op->index), p, op->param);
+      return make_store(op->name, keep_effects(op->value, mutate(op->value)), mutate(op->index), p,
+                        op->param);
     }
     case NodeKind::Provide: {
       const Provide *op = s.as<Provide>();

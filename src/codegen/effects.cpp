@@ -72,7 +72,8 @@ Value *Emitter::print(const ir::Call *op) {
   const size_t first = conditional ? 1 : 0;
   Value *when_true = conditional ? expr(op->args[0]) : nullptr;
   Value *result = expr(op->args[first]);
-  std::vector<Expr> parts(op->args.begin() + static_cast<std::ptrdiff_t>(first) + 1, op->args.end());
+  std::vector<Expr> parts(op->args.begin() + static_cast<std::ptrdiff_t>(first) + 1,
+                          op->args.end());
   std::vector<Value *> values;
   for (const Expr &e : parts) {
     const bool same = e.same_as(op->args[first]);
@@ -86,8 +87,7 @@ Value *Emitter::print(const ir::Call *op) {
         if (values[i])
           slots.push_back(as_slot(parts[i].type().element_of(), ops_.lane(values[i], k)));
       }
-      call_extern(*find_extern("calo_print_values"),
-                  {format, stack_array(b_.getInt64Ty(), slots)});
+      call_extern(*find_extern("calo_print_values"), {format, stack_array(b_.getInt64Ty(), slots)});
       return nullptr;
     };
     if (when_true) {
@@ -104,7 +104,8 @@ Value *Emitter::require(const ir::Call *op) {
   Value *bad = b_.CreateNot(expr(op->args[0]));
   const int lanes = Ops::lanes(bad);
   if (mask_) {
-    bad = b_.CreateAnd(bad, Ops::lanes(mask_) == lanes ? mask_ : ops_.splat(any_lane(mask_), lanes));
+    bad =
+        b_.CreateAnd(bad, Ops::lanes(mask_) == lanes ? mask_ : ops_.splat(any_lane(mask_), lanes));
   }
   llvm::BasicBlock *failed = new_block("failed"), *good = new_block("checked");
   b_.CreateCondBr(any_lane(bad), failed, good, llvm::MDBuilder(cx_).createUnlikelyBranchWeights());
@@ -158,7 +159,8 @@ Value *Emitter::trace(const ir::Call *op) {
     std::vector<Value *> at;
     for (Value *c : coordinates) at.push_back(ops_.lane(c, k));
     Value *memory = null;
-    if (value) memory = stack_array(ops_.memory_type(element), {to_memory(element, ops_.lane(value, k))});
+    if (value)
+      memory = stack_array(ops_.memory_type(element), {to_memory(element, ops_.lane(value, k))});
     id = call_extern(*find_extern("calo_trace_event"),
                      {func, tag, b_.getInt32(static_cast<uint32_t>(packed)), event, parent, index,
                       b_.getInt32(static_cast<uint32_t>(at.size())), memory,
@@ -197,8 +199,9 @@ Value *Emitter::buffer_make(const ir::Call *op) {
   put(null, offsetof(halide_buffer_t, padding));
   for (size_t i = 0; i < dims; i++) {
     for (size_t k = 0; k < 4; k++) {
-      Value *v = k < 3 ? ops_.cast(Int(32), op->args[3 + 3 * i + k].type(), expr(op->args[3 + 3 * i + k]))
-                       : b_.getInt32(0);
+      Value *v =
+          k < 3 ? ops_.cast(Int(32), op->args[3 + 3 * i + k].type(), expr(op->args[3 + 3 * i + k]))
+                : b_.getInt32(0);
       b_.CreateStore(v, b_.CreateConstInBoundsGEP2_64(shape, dim, 0, 4 * i + k));
     }
   }
@@ -216,7 +219,8 @@ Value *Emitter::extern_stage(const ir::Call *op) {
   Expr call = ir::make_extern_call(Int(32), name, args, false);
   Value *code = foreign_call(call.as<ir::Call>());
   llvm::BasicBlock *bad = new_block("failed"), *good = new_block("called");
-  b_.CreateCondBr(b_.CreateIsNull(code), good, bad, llvm::MDBuilder(cx_).createLikelyBranchWeights());
+  b_.CreateCondBr(b_.CreateIsNull(code), good, bad,
+                  llvm::MDBuilder(cx_).createLikelyBranchWeights());
   b_.SetInsertPoint(bad);
   fail(call_extern(*find_extern("calo_error_extern_stage"),
                    {string_const(pipeline_), string_const(name), code}));
@@ -233,18 +237,18 @@ Value *Emitter::memo(const ir::Call *op) {
     values.push_back(as_slot(op->args[3 + i].type(), expr(op->args[3 + i])));
   for (size_t i = 3 + n; i < op->args.size(); i++) buffers.push_back(expr(op->args[i]));
   const bool store = op->op == IntrinsicOp::memo_store;
-  return call_extern(
-      *find_extern(store ? "calo_memo_store" : "calo_memo_lookup"),
-      {expr(op->args[0]), expr(op->args[1]), stack_array(b_.getInt64Ty(), values),
-       b_.getInt32(static_cast<uint32_t>(n)), stack_array(b_.getPtrTy(), buffers),
-       b_.getInt32(static_cast<uint32_t>(buffers.size()))});
+  return call_extern(*find_extern(store ? "calo_memo_store" : "calo_memo_lookup"),
+                     {expr(op->args[0]), expr(op->args[1]), stack_array(b_.getInt64Ty(), values),
+                      b_.getInt32(static_cast<uint32_t>(n)), stack_array(b_.getPtrTy(), buffers),
+                      b_.getInt32(static_cast<uint32_t>(buffers.size()))});
 }
 
 // ---- C functions ----------------------------------------------------------------------------------------------------
 
 namespace {
 [[noreturn]] void no_call(const ir::Call *op, const std::string &why) {
-  raise(Diagnostic("T0103", {}, "no code for a call of the C function " + op->name.str()).because(why));
+  raise(Diagnostic("T0103", {}, "no code for a call of the C function " + op->name.str())
+            .because(why));
 }
 }  // namespace
 
@@ -259,7 +263,8 @@ llvm::Function *Emitter::foreign_function(const ir::Call *op) {
   if (r.is_float() && r.bits() == 16) no_call(op, "C has no portable " + to_string(r));
   auto *type = llvm::FunctionType::get(ops_.memory_type(r), params, false);
   if (llvm::Function *f = module_.getFunction(op->name.str())) {
-    if (!f->hasFnAttribute(kForeignFunction)) no_call(op, "compiled code has a function of its own by this name");
+    if (!f->hasFnAttribute(kForeignFunction))
+      no_call(op, "compiled code has a function of its own by this name");
     if (f->getFunctionType() != type) no_call(op, "it is called with two different signatures");
     return f;
   }
@@ -273,7 +278,8 @@ llvm::Function *Emitter::foreign_function(const ir::Call *op) {
   };
   for (size_t i = 0; i < op->args.size(); i++) {
     const Type t = op->args[i].type().element_of();
-    if (t.is_int_or_uint() && t.bits() < 32) f->addParamAttr(static_cast<unsigned>(i), extension(t));
+    if (t.is_int_or_uint() && t.bits() < 32)
+      f->addParamAttr(static_cast<unsigned>(i), extension(t));
   }
   if (r.is_int_or_uint() && r.bits() < 32) f->addRetAttr(extension(r));
   return f;

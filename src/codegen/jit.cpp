@@ -97,7 +97,8 @@ std::string object_of(const lower::LoweredFunction &f, const Target &t, bool kee
                       std::vector<std::string> *foreign) {
   auto m = emit_module(f, t, Interface::Jit);
   for (const llvm::Function &g : *m->module) {
-    if (g.isDeclaration() && g.hasFnAttribute(kForeignFunction)) foreign->push_back(g.getName().str());
+    if (g.isDeclaration() && g.hasFnAttribute(kForeignFunction))
+      foreign->push_back(g.getName().str());
   }
   DiskCache *cache = keep ? shared_cache("jit") : nullptr;
   if (!cache) return compile_object(*m);
@@ -122,9 +123,10 @@ orc::SymbolMap find_foreign(Linker &linker, const std::vector<std::string> &name
     for (const auto &[known, at] : externs) address = known == name ? at : address;
     if (!address) address = dlsym(RTLD_DEFAULT, name.c_str());
     if (!address) {
-      raise(Diagnostic("T0104", {}, "the C function " + name + " is not found in this process")
-                .fix("pass it: pipeline.set_jit_externs({{\"" + name + "\", " + name +
-                     "}}), or export it: extern \"C\" HALIDE_EXPORT_SYMBOL, linked with -rdynamic"));
+      raise(
+          Diagnostic("T0104", {}, "the C function " + name + " is not found in this process")
+              .fix("pass it: pipeline.set_jit_externs({{\"" + name + "\", " + name +
+                   "}}), or export it: extern \"C\" HALIDE_EXPORT_SYMBOL, linked with -rdynamic"));
     }
     found[linker.jit->mangleAndIntern(name)] = {orc::ExecutorAddr::fromPtr(address),
                                                 llvm::JITSymbolFlags::Exported};
@@ -172,7 +174,8 @@ JitFunction compile_jit(const lower::LoweredFunction &f, const Target &t, bool k
   result.impl_->library = &library;
   if (auto e = library.define(orc::absoluteSymbols(linker.symbols))) cannot_link(std::move(e));
   if (!foreign.empty()) {
-    if (auto e = library.define(orc::absoluteSymbols(std::move(foreign)))) cannot_link(std::move(e));
+    if (auto e = library.define(orc::absoluteSymbols(std::move(foreign))))
+      cannot_link(std::move(e));
   }
   if (auto e = linker.jit->addObjectFile(library, std::move(object))) cannot_link(std::move(e));
   orc::ExecutorAddr address = checked(linker.jit->lookup(library, f.name.str()));

@@ -565,10 +565,11 @@ void Pipeline::add_requirement(const std::vector<Expr> &condition_and_message) {
       is_parameter = is_parameter || (var && var->name == v && var->param);
     });
     if (is_parameter) continue;
-    raise(Diagnostic("L0205", lang::recent_position(),
-                     "a requirement of the pipeline uses " + v.str())
-              .because("it is checked once, before anything is computed")
-              .fix("write it over Params and dimensions of ImageParams, or use require() in a Func"));
+    raise(
+        Diagnostic("L0205", lang::recent_position(),
+                   "a requirement of the pipeline uses " + v.str())
+            .because("it is checked once, before anything is computed")
+            .fix("write it over Params and dimensions of ImageParams, or use require() in a Func"));
   }
   std::lock_guard<std::mutex> lock(c.mutex);
   c.requirements.push_back(check);

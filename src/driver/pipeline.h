@@ -10,8 +10,8 @@
 
 #include "../base/diagnostic.h"
 #include "../base/target.h"
-#include "../lang/func.h"
 #include "../lang/extern.h"
+#include "../lang/func.h"
 #include "../lang/later.h"
 #include "../lang/param.h"
 
@@ -168,13 +168,11 @@ public:
   void set_jit_externs(const std::vector<std::pair<std::string, JITExtern>> &externs);
   template <typename Map, typename = typename Map::mapped_type>
   void set_jit_externs(const Map &externs) {
-    set_jit_externs(
-        std::vector<std::pair<std::string, JITExtern>>(externs.begin(), externs.end()));
+    set_jit_externs(std::vector<std::pair<std::string, JITExtern>>(externs.begin(), externs.end()));
   }
   void apply_autoscheduler(const Target &t, const AutoschedulerParams &params);
   /// Each run first checks `condition`, over parameters alone; where it fails, R0105 with the message.
-  template <typename... Args>
-  void add_requirement(const Expr &condition, const Args &...message) {
+  template <typename... Args> void add_requirement(const Expr &condition, const Args &...message) {
     add_requirement(std::vector<Expr>{condition, Expr(message)...});
   }
   template <typename P> void add_custom_lowering_pass(P *pass) {

@@ -35,9 +35,10 @@ struct Function {
 /// A whole algorithm.
 struct CALO_EXPORT Program {
   Name name;
-  std::vector<Function> funcs;       ///< producers before consumers
-  std::vector<Name> outputs;         ///< in argument order
-  std::vector<Expr> requirements;    ///< calls of Intrinsic::require over parameters alone, checked first
+  std::vector<Function> funcs;  ///< producers before consumers
+  std::vector<Name> outputs;    ///< in argument order
+  std::vector<Expr>
+      requirements;  ///< calls of Intrinsic::require over parameters alone, checked first
   std::vector<ParameterRef> params;  ///< all parameters used (embedded ones too), in argument order
   std::unordered_map<Name, Name>
       renamed;  ///< unnamed Vars: reserved name ("$v3") to canonical one ("v0")

@@ -39,7 +39,7 @@ struct CALO_EXPORT Parameter : RefCounted {
   Expr min_value, max_value, estimate;
   Ref<BufferHandle> buffer;  ///< buffer parameter: what it is bound to, if anything
   std::vector<DimConstraint> dims;
-  int host_alignment = 0;  ///< bytes; 0: natural
+  int host_alignment = 0;    ///< bytes; 0: natural
   bool trace_loads = false;  ///< buffer: each read is traced
   ~Parameter() override;
 };

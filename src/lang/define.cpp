@@ -375,7 +375,8 @@ void on_fitting_stack(const std::vector<Expr> &args, const std::vector<Expr> &va
 int define(ir::FunctionBody &f, std::vector<Expr> args, std::vector<Expr> values, SrcLoc at) {
   note_position(at);
   if (ir::is_extern(f)) {
-    raise(Diagnostic("L0202", at, shown_name(f) + " is an extern stage, which has no further definitions")
+    raise(Diagnostic("L0202", at,
+                     shown_name(f) + " is an extern stage, which has no further definitions")
               .because("its definition", f.definitions[0].loc)
               .fix("write another Func that reads it"));
   }

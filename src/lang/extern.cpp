@@ -25,9 +25,7 @@ JITExtern::JITExtern(const Func &) {
   lang::refuse_later("a Func as JITExtern", lang::recent_position());
 }
 
-Expr user_context_value() {
-  return ir::make_extern_call(Handle(), "calo_user_context", {}, true);
-}
+Expr user_context_value() { return ir::make_extern_call(Handle(), "calo_user_context", {}, true); }
 
 namespace lang {
 
@@ -112,7 +110,8 @@ void define_extern(ir::FunctionBody &f, const std::string &name,
   if (types.empty()) raise(Diagnostic("L0208", at, "an extern stage without values"));
   std::vector<Expr> operands;
   for (const ExternFuncArgument &a : args) {
-    if (!a.defined()) raise(Diagnostic("L0101", at, "an argument of the extern stage " + name + " is undefined"));
+    if (!a.defined())
+      raise(Diagnostic("L0101", at, "an argument of the extern stage " + name + " is undefined"));
     operands.insert(operands.end(), a.exprs().begin(), a.exprs().end());
   }
   const std::string symbol =

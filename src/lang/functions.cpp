@@ -5,8 +5,8 @@
 
 #include "../base/diagnostic.h"
 #include "../ir/build.h"
-#include "../ir/print.h"
 #include "../ir/nodes.h"
+#include "../ir/print.h"
 #include "expr.h"
 #include "internal.h"
 
@@ -381,7 +381,8 @@ Expr require_list(const Expr &condition, const std::vector<Expr> &value_and_mess
   const SrcLoc at = recent_position();
   constexpr size_t kMostText = 200;
   std::string text = ir::to_string(condition);
-  text.erase(std::remove(text.begin(), text.end(), '@'), text.end());  // marks parameters in text IR
+  text.erase(std::remove(text.begin(), text.end(), '@'),
+             text.end());  // marks parameters in text IR
   if (text.size() > kMostText) text = text.substr(0, kMostText) + " ...";
   std::vector<Expr> args{condition, value_and_message[0],
                          ir::make_string(at.defined() ? to_string(at) : std::string()),

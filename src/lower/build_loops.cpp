@@ -657,7 +657,8 @@ private:
     args.insert(args.end(), key.values.begin(), key.values.end());
     for (size_t i = 0; i < f.types.size(); i++) args.push_back(memory_of(f.name, i, r.required));
     const Name hit = f.name + ".hit";
-    Stmt miss = make_block(produce, make_evaluate(make_intrinsic(Int(32), Intrinsic::memo_store, args)));
+    Stmt miss =
+        make_block(produce, make_evaluate(make_intrinsic(Int(32), Intrinsic::memo_store, args)));
     Stmt s = make_if(make_eq(make_var(hit), c32(0)), miss);
     return make_let_stmt(hit, make_intrinsic(Int(32), Intrinsic::memo_lookup, args), s);
   }
@@ -699,8 +700,8 @@ private:
         auto look = [&](const Expr &root) {
           for_each_expr(root, [&](const Expr &x) {
             const Call *c = x.as<Call>();
-            if (c && (c->op == Intrinsic::unsafe_promise_clamped ||
-                      c->op == Intrinsic::promise_clamped))
+            if (c &&
+                (c->op == Intrinsic::unsafe_promise_clamped || c->op == Intrinsic::promise_clamped))
               check_promise(f, d, c, scope);
           });
         };
@@ -743,8 +744,8 @@ private:
   std::unordered_map<Name, OpenStore>
       stores_;  // storage around the current point whose Func is computed deeper
   std::unordered_map<Name, Expr> meaning_;  // region symbols, sliding left out
-  int queries_ = 0;              // of extern stages so far
-  bool queries_inputs_ = false;  // some ask for images
+  int queries_ = 0;                         // of extern stages so far
+  bool queries_inputs_ = false;             // some ask for images
 };
 
 }  // namespace

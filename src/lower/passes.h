@@ -39,7 +39,8 @@ struct PassContext {
   std::unordered_map<ir::Name, StorageReport> storage;
   /// Names that an outermost call of extern stages' bounds queries defines; regions of inputs may be made of them.
   std::vector<std::pair<ir::Name, Expr>> early_lets;
-  std::vector<Expr> promises;  ///< conditions that a caller's arguments must meet, as calls of require
+  std::vector<Expr>
+      promises;  ///< conditions that a caller's arguments must meet, as calls of require
   /// Inputs that an output Func may overwrite while it runs: it alone reads them, in its only stage, at the place it
   /// writes. Such a run must not compute a block twice: the variable in_place_flag(output) tells.
   std::unordered_map<ir::Name, std::vector<std::string>> in_place;

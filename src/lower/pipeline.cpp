@@ -101,10 +101,11 @@ Stmt run_passes(PassContext &cx) {
 ir::Program with_checked_promises(ir::Program p) {
   auto checked = [](const Expr &e) -> Expr {
     const ir::Call *c = e.as<ir::Call>();
-    if (!c || (c->op != ir::Intrinsic::unsafe_promise_clamped &&
-               c->op != ir::Intrinsic::promise_clamped))
+    if (!c ||
+        (c->op != ir::Intrinsic::unsafe_promise_clamped && c->op != ir::Intrinsic::promise_clamped))
       return e;
-    Expr holds = ir::make_and(ir::make_ge(c->args[0], c->args[1]), ir::make_le(c->args[0], c->args[2]));
+    Expr holds =
+        ir::make_and(ir::make_ge(c->args[0], c->args[1]), ir::make_le(c->args[0], c->args[2]));
     Expr value = ir::make_intrinsic(
         c->type, ir::Intrinsic::require,
         {holds, c->args[0], ir::make_string(""), ir::make_string(ir::to_string(holds)),
@@ -126,8 +127,7 @@ ir::Program with_checked_promises(ir::Program p) {
 Stmt simplify_program(const Stmt &s, PassContext &) { return analysis::simplify(s); }
 Stmt expand_math(const Stmt &s, PassContext &) { return ir::expand_intrinsics(s); }
 
-LoweredFunction lower(const schedule::Scheduled &scheduled, const Target &target,
-                      PassContext &cx) {
+LoweredFunction lower(const schedule::Scheduled &scheduled, const Target &target, PassContext &cx) {
   const ir::Program &p = scheduled.program;
   const schedule::ScheduleState &state = scheduled.state;
   LoweredFunction result;

@@ -31,8 +31,8 @@ public:
            cx.target.has_feature(Target::TracePipeline);
     for (const Function &f : cx.program.funcs) {
       const schedule::FuncState &s = cx.state->of(f.name);
-      any_ = any_ || s.trace_loads || s.trace_stores || s.trace_realizations ||
-             !s.trace_tags.empty();
+      any_ =
+          any_ || s.trace_loads || s.trace_stores || s.trace_realizations || !s.trace_tags.empty();
     }
     for (const ParameterRef &p : cx.program.params) any_ = any_ || p->trace_loads;
   }
@@ -56,13 +56,12 @@ public:
       }
       const Name id = out + ".trace";
       body = make_block(body, event(out, halide_trace_end_realization, make_var(id), bounds));
-      body = make_let_stmt(id, call(out, halide_trace_begin_realization, make_var(pipeline_), bounds),
-                           body);
+      body = make_let_stmt(
+          id, call(out, halide_trace_begin_realization, make_var(pipeline_), bounds), body);
     }
     before.push_back(body);
     before.push_back(event(cx_.program.name, halide_trace_end_pipeline, make_var(pipeline_), {}));
-    return make_let_stmt(pipeline_,
-                         call(cx_.program.name, halide_trace_begin_pipeline, c32(0), {}),
+    return make_let_stmt(pipeline_, call(cx_.program.name, halide_trace_begin_pipeline, c32(0), {}),
                          make_block(before));
   }
 
@@ -74,7 +73,8 @@ public:
     open_[op->name].push_back(id);
     Stmt body = mutate(op->body);
     open_[op->name].pop_back();
-    body = make_block(body, event(op->name, halide_trace_end_realization, make_var(id), op->bounds));
+    body =
+        make_block(body, event(op->name, halide_trace_end_realization, make_var(id), op->bounds));
     body = make_let_stmt(
         id, call(op->name, halide_trace_begin_realization, make_var(pipeline_), op->bounds), body);
     return make_realize(op->name, op->types, op->memory_type, op->bounds, op->condition, body);
@@ -121,8 +121,7 @@ public:
 
 private:
   bool realizations_of(Name func) const {
-    return cx_.program.find(func) &&
-           (all_realizations_ || cx_.state->of(func).trace_realizations);
+    return cx_.program.find(func) && (all_realizations_ || cx_.state->of(func).trace_realizations);
   }
 
   Expr parent_of(Name func) const {
@@ -134,8 +133,8 @@ private:
 
   static Expr call(Name func, halide_trace_event_code_t code, const Expr &parent,
                    const Region &bounds, const std::string &tag = {}) {
-    std::vector<Expr> args{make_string(func.str()), c32(code), parent, c32(0), make_string(tag),
-                           c32(0)};
+    std::vector<Expr> args{make_string(func.str()), c32(code), parent, c32(0),
+                           make_string(tag),        c32(0)};
     for (const Range &r : bounds) {
       args.push_back(r.min);
       args.push_back(r.extent);

@@ -102,11 +102,11 @@ public:
     }
     if (!changed) return op;
     IntrinsicClass cls = intrinsic_class(op->op);
-    const bool foreign =
-        op->call_type == CallType::Extern || op->call_type == CallType::PureExtern;
+    const bool foreign = op->call_type == CallType::Extern || op->call_type == CallType::PureExtern;
     if (cls == IntrinsicClass::Buffer || !has_lanes(op)) throw CannotVectorize();
     if (vector) {
-      const size_t first = op->op == Intrinsic::trace ? 5 : 0;  // an event's kind and parent have no lanes
+      const size_t first =
+          op->op == Intrinsic::trace ? 5 : 0;  // an event's kind and parent have no lanes
       for (size_t i = first; i < args.size(); i++) {
         if (!args[i].type().is_handle()) args[i] = widen(args[i], lanes_);
       }

@@ -31,7 +31,8 @@ size_t element_bytes(const halide_buffer_t *b) { return (b->type.bits + 7u) / 8u
 
 size_t data_bytes(const halide_buffer_t *b) {
   size_t n = element_bytes(b);
-  for (int d = 0; d < b->dimensions; d++) n *= static_cast<size_t>(b->dim[d].extent > 0 ? b->dim[d].extent : 0);
+  for (int d = 0; d < b->dimensions; d++)
+    n *= static_cast<size_t>(b->dim[d].extent > 0 ? b->dim[d].extent : 0);
   return n;
 }
 

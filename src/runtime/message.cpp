@@ -51,7 +51,8 @@ void format_values(char (&out)[kMostText], const char *format, const uint64_t *v
 
 /// One lane of a traced value.
 int put_lane(char *out, size_t room, halide_type_t t, const void *value, int lane) {
-  const char *p = static_cast<const char *>(value) + static_cast<size_t>(lane) * ((t.bits + 7u) / 8u);
+  const char *p =
+      static_cast<const char *>(value) + static_cast<size_t>(lane) * ((t.bits + 7u) / 8u);
   uint64_t raw = 0;
   memcpy(&raw, p, (t.bits + 7u) / 8u);
   if (t.code == halide_type_float && t.bits == 32) {
@@ -103,16 +104,17 @@ int32_t calo_trace_event(void *cx, const char *func, const char *tag, uint32_t t
 }
 
 int32_t calo_default_trace(void *cx, const halide_trace_event_t *e) {
-  static const char *const kNames[] = {"Load",    "Store",     "Begin realization",
-                                       "End realization", "Produce", "End produce",
-                                       "Consume", "End consume", "Begin pipeline",
-                                       "End pipeline", "Tag"};
+  static const char *const kNames[] = {
+      "Load",    "Store",       "Begin realization", "End realization", "Produce", "End produce",
+      "Consume", "End consume", "Begin pipeline",    "End pipeline",    "Tag"};
   char text[kMostText];
   const int kind = e->event >= 0 && e->event <= 10 ? static_cast<int>(e->event) : 10;
-  int at = snprintf(text, sizeof text, "%s %s.%d(", kNames[kind], e->func ? e->func : "", e->value_index);
+  int at = snprintf(text, sizeof text, "%s %s.%d(", kNames[kind], e->func ? e->func : "",
+                    e->value_index);
   const int last = static_cast<int>(sizeof text) - 64;
   for (int i = 0; i < e->dimensions && at < last; i++)
-    at += snprintf(text + at, sizeof text - static_cast<size_t>(at), "%s%d", i ? ", " : "", e->coordinates[i]);
+    at += snprintf(text + at, sizeof text - static_cast<size_t>(at), "%s%d", i ? ", " : "",
+                   e->coordinates[i]);
   at += snprintf(text + at, sizeof text - static_cast<size_t>(at), ")");
   if (e->value && e->event <= halide_trace_store) {
     at += snprintf(text + at, sizeof text - static_cast<size_t>(at), " = ");

@@ -150,8 +150,7 @@ int32_t calo_memo_lookup(void *cx, const char *key, uint64_t evict_key, const ui
                          int32_t buffer_count);
 /// Keeps a copy of the buffers, if there is room for it. Returns 0.
 int32_t calo_memo_store(void *cx, const char *key, uint64_t evict_key, const uint64_t *values,
-                        int32_t value_count, halide_buffer_t *const *buffers,
-                        int32_t buffer_count);
+                        int32_t value_count, halide_buffer_t *const *buffers, int32_t buffer_count);
 /// Bounds what is kept (16 MB at first), dropping what was used longest ago; 0 keeps nothing.
 void calo_memo_set_size(int64_t bytes);
 /// Drops what was kept under this eviction key (0 is none).

@@ -68,8 +68,8 @@ struct Directive {
   uint64_t func_id = 0;
   int stage = 0;  ///< 0: the pure definition; i + 1: update(i)
   std::vector<Arg> args;
-  SrcLoc loc;             ///< the directive's name in a file, the call in C++
-  SrcLoc func_loc;        ///< the Func's name in a file
+  SrcLoc loc;       ///< the directive's name in a file, the call in C++
+  SrcLoc func_loc;  ///< the Func's name in a file
   /// Directives that make Funcs: the name of the one they make; from C++ empty until resolved, then found by made_id.
   std::string made;
   uint64_t made_id = 0;

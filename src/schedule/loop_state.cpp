@@ -105,7 +105,8 @@ ScheduleState initial_state(const ir::Program &p) {
   for (const ir::Function &f : p.funcs) {
     if (!f.extern_stage()) continue;
     state.funcs.at(f.name).compute.kind = Level::Kind::Root;
-    for (ir::Name g : ir::called_funcs(f.pure())) state.funcs.at(g).compute.kind = Level::Kind::Root;
+    for (ir::Name g : ir::called_funcs(f.pure()))
+      state.funcs.at(g).compute.kind = Level::Kind::Root;
   }
   return state;
 }

@@ -70,7 +70,7 @@ struct FuncState {
   std::vector<Bound> bounds;
   ir::MemoryType memory = ir::MemoryType::Auto;
   bool memoize = false;
-  Expr evict_key;     ///< of memoize; undefined: none
+  Expr evict_key;  ///< of memoize; undefined: none
   SrcLoc memo_loc;
   bool trace_loads = false, trace_stores = false, trace_realizations = false;
   std::vector<std::string> trace_tags;

@@ -41,7 +41,8 @@ public:
     }
     if (op->call_type == ir::CallType::Image) {
       fail("it reads the input " + op->name.str() + ", whose pixels are no part of a key",
-           "memoize_tag(" + op->name.str() + "(...), version), with a Param that changes with the pixels");
+           "memoize_tag(" + op->name.str() +
+               "(...), version), with a Param that changes with the pixels");
     }
     if (op->call_type == ir::CallType::Halide) {
       if (const ir::Function *g = p_.find(op->name)) func(*g);
@@ -62,8 +63,9 @@ private:
     ir::for_each_expr(e, [&](const Expr &x) {
       const ir::Variable *v = x.as<ir::Variable>();
       const ir::Call *c = x.as<ir::Call>();
-      const bool varies = (v && !v->param) || (c && (c->call_type == ir::CallType::Image ||
-                                                     c->call_type == ir::CallType::Halide));
+      const bool varies =
+          (v && !v->param) ||
+          (c && (c->call_type == ir::CallType::Image || c->call_type == ir::CallType::Halide));
       if (varies) {
         fail("a key of memoize_tag depends on more than parameters",
              "give memoize_tag keys over Params alone");

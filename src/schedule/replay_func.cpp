@@ -87,7 +87,8 @@ private:
                     "outputs go to the caller's buffers", "remove it, or memoize a Func it reads");
     }
     const MemoKey key = memo_key(cx_.program, f_);
-    if (!key.fault.empty()) return refuse("S0108", d_.loc, f_.name + " cannot be memoized", key.fault, key.fix);
+    if (!key.fault.empty())
+      return refuse("S0108", d_.loc, f_.name + " cannot be memoized", key.fault, key.fix);
     s_.memoize = s_.touched = true;
     s_.memo_loc = d_.loc;
     if (given_[0]) s_.evict_key = args_[0].expr;

@@ -73,7 +73,8 @@ TEST_CASE("print_when: only where the condition holds") {
   CHECK(g_printed == "20 of 2\n30 of 3\n");
 }
 
-TEST_CASE("require: the value where the condition holds, else R0105 with the place and the message") {
+TEST_CASE(
+    "require: the value where the condition holds, else R0105 with the place and the message") {
   Param<int> n("n", 3);
   Func f("f");
   f(x, y) = require(x + y < n, x * y, "sum", x + y, "is not below", n);
@@ -124,7 +125,8 @@ TEST_CASE("add_requirement: checked before anything runs") {
   Func f("f");
   f(x, y) = in(x, y) + cast<uint8_t>(k);
   Pipeline p(f);
-  p.add_requirement(in.dim(0).extent() % k == 0, "width", in.dim(0).extent(), "is no multiple of", k);
+  p.add_requirement(in.dim(0).extent() % k == 0, "width", in.dim(0).extent(), "is no multiple of",
+                    k);
   in.set(Buffer<uint8_t>(8, 4));
   p.realize({8, 4});
   k.set(3);
@@ -132,7 +134,8 @@ TEST_CASE("add_requirement: checked before anything runs") {
   CHECK_DIAG(p.add_requirement(Expr(x) > 3), "L0205", "uses x");
 }
 
-TEST_CASE("promise_clamped: a promise that loops alone decide is checked once, before anything runs") {
+TEST_CASE(
+    "promise_clamped: a promise that loops alone decide is checked once, before anything runs") {
   ImageParam in(Int(32), 1, "in");
   Param<int> n("n", 10);
   Func f("f");
@@ -160,7 +163,8 @@ TEST_CASE("promise_clamped: one about loaded data is checked at each point under
   const Target debug = get_host_target().with_feature(Target::Debug);
   f.realize({9}, debug);
   b(7) = 16;
-  CHECK_DIAG(f.realize({9}, debug), "R0105", "a promise does not hold: the value is 16 promised from 0 to 15");
+  CHECK_DIAG(f.realize({9}, debug), "R0105",
+             "a promise does not hold: the value is 16 promised from 0 to 15");
 }
 
 TEST_CASE("extern functions: C functions in Exprs, scalar and vector, by registered pointers") {
@@ -180,7 +184,8 @@ TEST_CASE("extern functions: C functions in Exprs, scalar and vector, by registe
   for (int i = 0; i < 13; i++) CHECK(b(i) == (i % 2 ? -i : i));
 }
 
-TEST_CASE("extern functions: names are looked up in the process; an unknown one is refused by name") {
+TEST_CASE(
+    "extern functions: names are looked up in the process; an unknown one is refused by name") {
   Func f("f");
   f(x) = atan2f(cast<float>(x), 2.0f);
   f.vectorize(x, 4);
@@ -189,7 +194,8 @@ TEST_CASE("extern functions: names are looked up in the process; an unknown one 
   Func g("g");
   g(x) = calotype::lang::extern_call(Int(32), "no_such_c_function", {Int(32)}, {Expr(x)}, false);
   CHECK_DIAG(g.realize({3}), "T0104", "no_such_c_function is not found");
-  CHECK_DIAG(counted(cast<int64_t>(x), 1.0f), "L0102", "argument 0 of the C function counted is i64");
+  CHECK_DIAG(counted(cast<int64_t>(x), 1.0f), "L0102",
+             "argument 0 of the C function counted is i64");
   Func half("half");
   half(x) = calotype::lang::extern_call(Float(16), "halves", {Int(32)}, {Expr(x)}, false);
   CHECK_DIAG(half.realize({3}), "T0103", "halves");

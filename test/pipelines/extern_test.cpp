@@ -16,8 +16,8 @@ std::atomic<int> g_queries{0}, g_runs{0};
 int g_widest = 0;
 
 template <typename T> T &at(const halide_buffer_t *b, int i, int j) {
-  return reinterpret_cast<T *>(b->host)[(i - b->dim[0].min) * b->dim[0].stride +
-                                        (j - b->dim[1].min) * b->dim[1].stride];
+  return reinterpret_cast<T *>(
+      b->host)[(i - b->dim[0].min) * b->dim[0].stride + (j - b->dim[1].min) * b->dim[1].stride];
 }
 
 /// out(x, y) = in(x - 1, y) + in(x + 2, y) + k
@@ -85,7 +85,8 @@ TEST_CASE("extern stage: between a producer and a consumer, without a schedule")
   CHECK(t.stage.is_extern());
   Pipeline p(t.out);
   give(p);
-  for (const std::vector<int> &size : {std::vector<int>{10, 6}, {1, 1}, {33, 2}}) check(p.realize(size));
+  for (const std::vector<int> &size : {std::vector<int>{10, 6}, {1, 1}, {33, 2}})
+    check(p.realize(size));
 }
 
 TEST_CASE("extern stage: computed in its consumer's loops, tiled, parallel, with its producer") {
@@ -165,7 +166,8 @@ TEST_CASE("extern stage: misuse is refused with a reason") {
   CHECK_DIAG(t.in.define_extern("shifted_sum", {}, Int(32), {x}), "L0202", "defined again");
   Func undefined, f("f"), gpu("gpu");
   CHECK_DIAG(f.define_extern("shifted_sum", {undefined}, Int(32), {x}), "L0201", "");
-  CHECK_DIAG(gpu.define_extern("k", {}, Int(32), {x}, NameMangling::Default, DeviceAPI::CUDA), "L0901", "on a device");
+  CHECK_DIAG(gpu.define_extern("k", {}, Int(32), {x}, NameMangling::Default, DeviceAPI::CUDA),
+             "L0901", "on a device");
   t.stage.compute_inline();
   CHECK_DIAG(t.out.realize({4, 4}), "S0108", "stage cannot be inlined: it is an extern stage");
   Pair u;

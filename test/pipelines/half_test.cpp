@@ -100,7 +100,8 @@ TEST_CASE("half: conversions from double and wide integers round once") {
     int wrong = 0;
     for (int i = 0; i < d.width(); i++) {
       if (std::isnan(d(i))) {
-        wrong += !float16_t::make_from_bits(h(i)).is_nan() || !bfloat16_t::make_from_bits(b(i)).is_nan();
+        wrong +=
+            !float16_t::make_from_bits(h(i)).is_nan() || !bfloat16_t::make_from_bits(b(i)).is_nan();
         continue;
       }
       wrong += h(i) != float16_t(d(i)).to_bits() || b(i) != bfloat16_t(d(i)).to_bits();
@@ -117,8 +118,8 @@ TEST_CASE("half: a pipeline of 16-bit floats in buffers, Params and Funcs equals
   ImageParam in(Float(16), 2, "in");
   Param<float> k("k", 1.7f);
   Func blur("blur"), wide("wide"), out("out");
-  blur(x, y) = (in(x, y) + in(x + 1, y)) * cast(Float(16), 0.25f) +
-               min(in(x, y + 1), cast(Float(16), 2.0f));
+  blur(x, y) =
+      (in(x, y) + in(x + 1, y)) * cast(Float(16), 0.25f) + min(in(x, y + 1), cast(Float(16), 2.0f));
   wide(x, y) = cast(BFloat(16), blur(x, y)) / cast(BFloat(16), k) +
                cast(BFloat(16), exp(cast<float>(blur(x, y)))) + fast_exp(cast(BFloat(16), x));
   out(x, y) = cast(Float(16), select(wide(x, y) > cast(BFloat(16), 1.5f), wide(x, y),

@@ -18,7 +18,8 @@ struct Counted {
   Func f{"f"}, g{"g"};
   Pipeline p;
   template <typename Value> Counted(const Value &value, const EvictionKey &key = EvictionKey()) {
-    f(x, y) = calotype::lang::extern_call(Int(32), "count_call", {Int(32)}, {Expr(x + y)}, false) + value;
+    f(x, y) =
+        calotype::lang::extern_call(Int(32), "count_call", {Int(32)}, {Expr(x + y)}, false) + value;
     g(x, y) = f(x, y) + f(x + 1, y);
     f.compute_root().memoize(key);
     p = Pipeline(g);
@@ -29,9 +30,8 @@ struct Counted {
     g_calls = 0;
     const Buffer<int> b = p.realize({w, h});
     int wrong = 0;
-    b.for_each_element([&](int i, int j) {
-      wrong += b(i, j) != 5 * (i + j) + 5 * (i + 1 + j) + 2 * plus;
-    });
+    b.for_each_element(
+        [&](int i, int j) { wrong += b(i, j) != 5 * (i + j) + 5 * (i + 1 + j) + 2 * plus; });
     CHECK(wrong == 0);
     return g_calls;
   }

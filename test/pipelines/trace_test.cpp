@@ -23,8 +23,10 @@ struct Event {
 std::vector<Event> g_events;
 
 int32_t keep(JITUserContext *, const halide_trace_event_t *e) {
-  Event k{e->func, e->trace_tag ? e->trace_tag : "", e->event, static_cast<int>(g_events.size()) + 1,
-          e->parent_id, e->value_index, {}, 0};
+  Event k{e->func,      e->trace_tag ? e->trace_tag : "",
+          e->event,     static_cast<int>(g_events.size()) + 1,
+          e->parent_id, e->value_index,
+          {},           0};
   for (int i = 0; i < e->dimensions; i++) k.at.push_back(e->coordinates[i]);
   if (e->value && e->type == halide_type_of<float>()) k.value = *static_cast<float *>(e->value);
   if (e->value && e->type == halide_type_of<int>()) k.value = *static_cast<int *>(e->value);
@@ -113,8 +115,8 @@ TEST_CASE("trace: ImageParams, Tuples, and everything by target features") {
   CHECK(count("in", halide_trace_load) == 6);
   CHECK(find("in", halide_trace_load).value == 9);
   g_events.clear();
-  const Target t = get_host_target().with_feature(Target::TraceStores).with_feature(
-      Target::TraceRealizations);
+  const Target t =
+      get_host_target().with_feature(Target::TraceStores).with_feature(Target::TraceRealizations);
   out.realize({6}, t);
   CHECK(count("f", halide_trace_store) == 12);
   CHECK(count("out", halide_trace_store) == 6);

@@ -67,9 +67,9 @@ private:
 
   // ---- types and parameters ----------------------------------------------------------------------
   Type any_type() {
-    const std::vector<Type> types = {UInt(8), Int(8),   UInt(16),  Int(16),   UInt(32), Int(32),
-                                     Int(64), UInt(64), Float(32), Float(64), Bool(), Float(16),
-                                     BFloat(16)};
+    const std::vector<Type> types = {UInt(8), Int(8),    UInt(16),  Int(16),   UInt(32),
+                                     Int(32), Int(64),   UInt(64),  Float(32), Float(64),
+                                     Bool(),  Float(16), BFloat(16)};
     std::vector<int> weights = {20, 8, 18, 10, 8, 18, 5, 2, 20, 5, 3, 4, 4};
     if (!shape_.floats) weights[8] = weights[9] = weights[11] = weights[12] = 0;
     return types[static_cast<size_t>(dice_.weighted(weights))];

@@ -72,7 +72,6 @@ TEST_CASE("directives: what is not available yet is recorded and refused by name
     CHECK_DIAG(f.compile_jit(), "S0901", name);
   };
   refused("gpu_tile", [](Func &f) { f.gpu_tile(x, y, xo, yo, xi, yi, 8, 8); });
-  refused("memoize", [](Func &f) { f.memoize(); });
   refused("async", [](Func &f) { f.async(); });
   refused("specialize",
           [](Func &f) { f.specialize(f.output_buffer().width() > 4).vectorize(x, 4); });

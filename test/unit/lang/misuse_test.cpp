@@ -146,12 +146,9 @@ TEST_CASE("misuse: what is not available yet is refused by name") {
   CHECK_DIAG_AT(f.in(), "L0901", "Func::in is not available yet", HERE);
   CHECK_DIAG_AT(f.clone_in(g), "L0901", "Func::clone_in", HERE);
   CHECK_DIAG_AT(f.update().rfactor(r.x, y), "S0901", "rfactor is not available yet", HERE);
-  CHECK_DIAG(g.define_extern("c_function", {f, 3, Buffer<int>()}, Int(32), 2), "L0901",
-             "define_extern(\"c_function\")");
   CHECK_DIAG(f.compile_to_module({}), "L0901", "compile_to_module");
-  CHECK_DIAG(memoize_tag(x, x), "L0901", "memoize_tag");
   CHECK_DIAG(propagate_adjoints(f), "L0901", "propagate_adjoints");
-  CHECK_DIAG(user_context_value(), "L0901", "user_context_value");
+  CHECK_DIAG(JITExtern(f), "L0901", "a Func as JITExtern");
   CHECK_DIAG(Callable()(1, 2), "L0901", "Callable");
   CHECK_DIAG(f.compile_to({{OutputFileType::c_header, "x.h"}}, {}, "f"), "L0901", "x.h");
 }

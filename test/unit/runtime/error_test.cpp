@@ -224,6 +224,6 @@ TEST_CASE("symbols: print and trace go to the context's handlers") {
   event.func = "blur_x";
   calo_print(&cx, "one ");
   CHECK(calo_trace(&cx, &event) == 7);
-  CHECK(calo_trace(nullptr, &event) == 0);
+  CHECK(calo_trace(nullptr, &event) > 0);  // printed
   CHECK(heard == "one blur_x");
 }
