@@ -1,8 +1,8 @@
 // Trace events: what Funcs (and images) that directives or the target's trace features name load, store, realize,
 // produce and consume, in program order.
 //
-//   let p.trace = trace(p, begin_pipeline)          tags ... outputs' begin_realization ...
-//     let f.trace = trace(f, begin_realization, parent p.trace, bounds)
+//   let trace.pipeline = trace(p, begin_pipeline)          tags ... outputs' begin_realization ...
+//     let f.trace = trace(f, begin_realization, parent trace.pipeline, bounds)
 //       let f.produce.trace = ...  body  trace(f, end_produce, parent f.produce.trace) ...
 //
 // An event's parent is the innermost open event about its Func, else the pipeline's. When a run fails, the closing events
@@ -23,7 +23,7 @@ Expr c32(int64_t v) { return make_int(Int(32), v); }
 
 class Tracer final : public IRMutator {
 public:
-  explicit Tracer(PassContext &cx) : cx_(cx), pipeline_(cx.program.name + ".trace") {
+  explicit Tracer(PassContext &cx) : cx_(cx), pipeline_("trace.pipeline") {
     all_loads_ = cx.target.has_feature(Target::TraceLoads);
     all_stores_ = cx.target.has_feature(Target::TraceStores);
     all_realizations_ = cx.target.has_feature(Target::TraceRealizations);

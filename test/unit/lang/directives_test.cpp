@@ -77,7 +77,6 @@ TEST_CASE("directives: what is not available yet is recorded and refused by name
           [](Func &f) { f.specialize(f.output_buffer().width() > 4).vectorize(x, 4); });
   refused("store_in", [](Func &f) { f.store_in(MemoryType::Stack); });
   refused("hexagon", [](Func &f) { f.hexagon(); });
-  refused("trace_stores", [](Func &f) { f.trace_stores(); });
   refused("atomic", [](Func &f) { f.atomic(); });
 }
 
