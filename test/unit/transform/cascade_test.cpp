@@ -1,0 +1,347 @@
+// Repair maps of known cascades, and what is refused.
+#include "transform/cascade.h"
+
+
+#include <doctest/doctest.h>
+
+#include <iostream>
+
+#include "base/diagnostic.h"
+#include "ir/visit.h"
+#include "support/check_diag.h"
+#include "support/golden.h"
+#include "transform/check.h"
+#include "unit/ir/batch_function.h"
+#include "unit/transform/cascades.h"
+
+namespace calotype::test {
+namespace {
+
+using namespace transform;
+
+const std::string kMax = max_of("M", "i", "@X(r, i)");
+const std::string kSum = sum_of("L", "i", "exp(@X(r, i) - M(i))");
+const std::string kPlain = sum_of("S", "i", "@X(r, i)");
+const std::string kMean = pure_func("mean", "i", "S(i)*0.0416666679f");
+
+struct Known {
+  const char *name;
+  std::string funcs;
+  std::vector<ir::Name> members;
+  RepairClass repair_class = RepairClass::Scale;
+  size_t accumulators = 1;
+};
+
+std::vector<Known> known_cascades() {
+  const std::string m = kMax, l = kSum, s = kPlain + kMean;
+  const auto sum = [](const std::string &term) { return sum_of("O", "d, i", term); };
+  const auto max = [](const std::string &term) { return max_of("O", "d, i", term); };
+  const std::string masked = "select(r <= i + n, @X(r, i)*0.125f, -inf:f32)";
+  const std::string masked_max = max_of("M", "i", masked);
+  const auto C = RepairClass::Scale;
+  const auto R = RepairClass::FiniteRank;
+  const auto H = RepairClass::Shift;
+  const auto I = RepairClass::Independent;
+  return {
+      {"softmax denominator", m + sum("exp(@X(r, i) - M(i))"), {"M"}, C, 1},
+      {"weighted sum", m + sum("exp(@X(r, i) - M(i))*@V(r, d)"), {"M"}, C, 1},
+      {"weighted sum, normalised", m + l + sum("exp(@X(r, i) - M(i))/L(i)*@V(r, d)"), {"M", "L"}, C, 1},
+      {"masked inside", masked_max + sum_of("L", "i", "exp(" + masked + " - M(i))") +
+       sum("exp(" + masked + " - M(i))/L(i)*@V(r, d)"), {"M", "L"}, C, 1},
+      {"masked outside", masked_max +
+       sum("select(r <= i + n, exp(@X(r, i)*0.125f - M(i))*@V(r, d), 0.0f)"), {"M"}, C, 1},
+      {"masked outside, opposite", masked_max +
+       sum("select(r > i + n, 0.0f, exp(@X(r, i)*0.125f - M(i))*@V(r, d))"), {"M"}, C, 1},
+      {"mask lifted", masked_max +
+       sum("exp(select(r <= i + n, @X(r, i)*0.125f - M(i), -inf:f32))*@V(r, d)"), {"M"}, C, 1},
+      {"bias and soft cap", max_of("M", "i", "20.0f*tanh(@X(r, i)/20.0f) + @B(r, i)") +
+       sum("exp(20.0f*tanh(@X(r, i)/20.0f) + @B(r, i) - M(i))*@V(r, d)"), {"M"}, C, 1},
+      {"temperature", m + sum("exp((@X(r, i) - M(i))*0.3f)*@V(r, d)"), {"M"}, C, 1},
+      {"grouped heads", m + l + sum("exp(@X(r, i/4) - M(i/4))/L(i/4)*@V(r, d)"), {"M", "L"}, C, 1},
+      {"dropout", m + l + sum("select(@B(r, i) > 0.1f, exp(@X(r, i) - M(i))/L(i), 0.0f)*@V(r, d)"),
+       {"M", "L"}, C, 1},
+      {"sink", m + reduction("L", "i", "exp(@W(i) - M(i))", "L(i) + exp(@X(r, i) - M(i))") +
+       sum("exp(@X(r, i) - M(i))/L(i)*@V(r, d)"), {"M", "L"}, C, 1},
+      {"sink in the maximum too",
+       reduction("M", "i", "@W(i)", "max(M(i), @X(r, i))") +
+       reduction("L", "i", "exp(@W(i) - M(i))", "L(i) + exp(@X(r, i) - M(i))") +
+       sum("exp(@X(r, i) - M(i))/L(i)*@V(r, d)"), {"M", "L"}, C, 1},
+      {"base 2", m + sum("pow(2.0f, @X(r, i) - M(i))"), {"M"}, C, 1},
+      {"log-sum-exp in the exponent", m + l + pure_func("E", "i", "M(i) + log(L(i))") +
+       sum("exp(@X(r, i) - E(i))*@V(r, d)"), {"M", "L"}, C, 1},
+      {"smallest", reduction("M", "i", "inf:f32", "min(M(i), @X(r, i))") +
+       sum("exp(M(i) - @X(r, i))*@V(r, d)"), {"M"}, C, 1},
+      {"variance", s + sum("(@X(r, i) - mean(i))*(@X(r, i) - mean(i))"), {"S"}, R, 3},
+      {"third moment", s + sum("(@X(r, i) - mean(i))*(@X(r, i) - mean(i))*(@X(r, i) - mean(i))"),
+       {"S"}, R, 4},
+      {"LayerNorm then dot", s + sum_of("Q", "i", "(@X(r, i) - mean(i))*(@X(r, i) - mean(i))") +
+       sum("(@X(r, i) - mean(i))*(1.0f/sqrt(Q(i)*0.0416666679f + 0.001f))*@V(r, d)"), {"S", "Q"}, R, 2},
+      {"RMSNorm then dot", sum_of("S", "i", "@X(r, i)*@X(r, i)") +
+       sum("@X(r, i)*@V(r, d)/sqrt(S(i)*0.0416666679f + 0.001f)"), {"S"}, C, 1},
+      {"covariance", s + sum_of("T", "d", "@V(r, d)") +
+       sum("(@X(r, i) - mean(i))*(@V(r, d) - T(d)/24.0f)"), {"S", "T"}, R, 4},
+      {"weighted mean", sum_of("A", "i", "@B(r, i)*@B(r, i)") +
+       sum_of("S", "i", "@B(r, i)*@B(r, i)*@X(r, i)") +
+       sum("@B(r, i)*@B(r, i)*(@X(r, i) - S(i)/A(i))*(@X(r, i) - S(i)/A(i))"), {"A", "S"}, R, 3},
+      {"dQ with inner delta", m + sum_of("D", "i", "exp(@X(r, i) - M(i))*@B(r, i)") +
+       sum("exp(@X(r, i) - M(i))*(@B(r, i) - D(i))*@V(r, d)"), {"M", "D"}, R, 2},
+      {"scaled by the largest size", max_of("A", "i", "abs(@X(r, i))") +
+       sum("@X(r, i)/A(i)*@V(r, d)"), {"A"}, C, 1},
+      {"max of log-softmax", m + l + max("@X(r, i) - M(i) - log(L(i))"), {"M", "L"}, H, 1},
+      {"max of log of softmax", m + l + max("log(exp(@X(r, i) - M(i))/L(i))"), {"M", "L"}, H, 1},
+      {"max of softmax", m + l + max("exp(@X(r, i) - M(i))/L(i)"), {"M", "L"}, C, 1},
+      {"min of softmax", m + l + reduction("O", "d, i", "inf:f32",
+       "min(O(d, i), exp(@X(r, i) - M(i))/L(i))"), {"M", "L"}, C, 1},
+      {"safe quotient", masked_max + sum_of("L", "i", "exp(" + masked + " - M(i))") +
+       sum("select(L(i) == 0.0f, 0.0f, exp(" + masked + " - M(i))/L(i))*@V(r, d)"), {"M", "L"}, C, 1},
+      {"independent", m + sum("@X(r, i)*@V(r, d)"), {"M"}, I, 1},
+      {"predicate of the domain",
+       max_of("M", "i", "@X(r, i)", "r in 0 +: 24 if r <= i + n") +
+       sum_of("L", "i", "exp(@X(r, i) - M(i))", "r in 0 +: 24 if r <= i + n") +
+       sum_of("O", "d, i", "exp(@X(r, i) - M(i))/L(i)*@V(r, d)", "r in 0 +: 24 if r <= i + n"),
+       {"M", "L"}, C, 1},
+      {"other names of the loop",
+       max_of("M", "i", "@X(q, i)", "q in 0 +: 24") +
+       sum_of("L", "j", "exp(@X(k, j) - M(j))", "k in 0 +: 24") +
+       sum("exp(@X(r, i) - M(i))/L(i)*@V(r, d)"), {"M", "L"}, C, 1},
+      {"two loops", max_of("M", "i", "@X(r + 4*s, i)", "r in 0 +: 4, s in 0 +: 6") +
+       sum_of("O", "d, i", "exp(@X(r + 4*s, i) - M(i))*@V(r + 4*s, d)", "r in 0 +: 4, s in 0 +: 6"),
+       {"M"}, C, 1},
+  };
+}
+
+std::string check(const ir::Program &p, const OnlinePlan &plan) {
+  CheckOptions o;
+  std::string e;
+  for (o.seed = 1; o.seed <= 3 && e.empty(); o.seed++) {
+    e = check_in_fields(p, plan, o);
+    if (!e.empty()) return "in a field: " + e;
+    e = check_in_floats(p, plan, o);
+    if (!e.empty()) return "in floats: " + e;
+  }
+  return e;
+}
+
+TEST_CASE("online: known cascades have the class they should, and hold") {
+  for (const Known &k : known_cascades()) {
+    const std::string text = cascade_text(k.funcs);
+    INFO(std::string(k.name));
+    const OnlineResult r = plan_of(text, k.members);
+    CHECK_MESSAGE(r, render(r.refusal));
+    if (!r) continue;
+    const Member &m = r.plan->last();
+    INFO(certificate(*r.plan));
+    CHECK(std::string(to_string(m.repair_class)) == to_string(k.repair_class));
+    CHECK(m.accumulators.size() == k.accumulators);
+    CHECK(check(ir::parse_program(text), *r.plan) == "");
+  }
+}
+
+// ---- what a wrong plan looks like ----------------------------------------------------------------------
+
+/// A plan of the known cascade `name` with its program.
+struct Plan {
+  ir::Program program;
+  OnlinePlan plan;
+  explicit Plan(const std::string &name) {
+    for (const Known &k : known_cascades()) {
+      if (name != k.name) continue;
+      const std::string text = cascade_text(k.funcs);
+      program = ir::parse_program(text);
+      plan = *plan_of(text, k.members).plan;
+    }
+  }
+  Accumulator &accumulator(size_t i = 0) { return plan.members.back().accumulators[i]; }
+  std::string fields() const { return check_in_fields(program, plan); }
+  std::string floats() const { return check_in_floats(program, plan); }
+};
+
+Expr exchanged(const Expr &e, const std::string &a, const std::string &b) {
+  ir::Substitution map;
+  map[a] = ir::make_var(b, Float(32));
+  map[b] = ir::make_var(a, Float(32));
+  return ir::substitute(map, e);
+}
+
+TEST_CASE("online: wrong plans are caught") {
+  SUBCASE("the sum is not rescaled") {
+    Plan p("weighted sum, normalised");
+    p.accumulator().repair = ir::make_var("O.acc", Float(32));
+    CHECK(p.fields() == "O: streaming with random references differs");
+    CHECK(p.floats() != "");
+  }
+  SUBCASE("the factor is the inverse one") {
+    Plan p("weighted sum, normalised");
+    p.accumulator().repair = exchanged(p.accumulator().repair, "M.old", "M.new");
+    CHECK(p.fields() != "");
+  }
+  SUBCASE("the quotient is forgotten") {
+    Plan p("weighted sum, normalised");
+    p.plan.members.back().values = {ir::make_var("O.acc", Float(32))};
+    CHECK(p.fields() != "");
+  }
+  SUBCASE("an entry of the matrix is wrong") {
+    Plan p("variance");
+    const Expr row = p.accumulator(1).repair;
+    p.accumulator(1).repair = ir::make_var(p.accumulator(1).symbol, Float(32));
+    CHECK(p.fields() != "");
+    p.accumulator(1).repair = row;
+    CHECK(p.fields() == "");
+  }
+  SUBCASE("the last repair is left out") {
+    Plan p("variance");
+    p.plan.members.back().repairs_at_end = false;
+    CHECK(p.floats() != "");
+  }
+  SUBCASE("terms at the older maximum") {
+    Plan p("weighted sum");
+    p.accumulator().term = exchanged(p.accumulator().term, "M.old", "M.new");
+    CHECK(p.fields() != "");
+  }
+  SUBCASE("a guard is missing: -inf - -inf") {
+    Plan p("masked inside");
+    const ir::Select *same = p.accumulator().repair.as<ir::Select>();
+    const ir::Select *lost = same->false_value.as<ir::Select>();
+    p.accumulator().repair = lost->false_value;
+    CHECK(p.fields() == "");  // no matter of algebra
+    CHECK(p.floats().find("first block masked") != std::string::npos);
+  }
+  SUBCASE("the mask is dropped from the term") {
+    Plan p("masked outside");
+    p.accumulator().term = p.accumulator().term.as<ir::Select>()->true_value;
+    CHECK(p.fields() != "");
+  }
+  SUBCASE("a mistake raises an internal error with the certificate") {
+    Plan p("weighted sum");
+    p.accumulator().repair = ir::make_var("O.acc", Float(32));
+    CHECK_DIAG(verify_plan(p.program, p.plan), "X0001", "online: O.update(0) in one pass over r");
+  }
+}
+
+TEST_CASE("online: certificates") {
+  std::string all;
+  for (const Known &k : known_cascades())
+    all += std::string("== ") + k.name + "\n" + certificate(*plan_of(cascade_text(k.funcs), k.members).plan);
+  CHECK_GOLDEN("transform/certificates", all);
+}
+
+// ---- at random -----------------------------------------------------------------------------------------
+
+class RandomCascade {
+public:
+  explicit RandomCascade(uint64_t seed) : bits_(seed) {}
+
+  /// Of a solvable class: an exponential of a masked or scaled value less its maximum, quotients, moments.
+  std::string member() {
+    const std::string x = element();
+    funcs_ = max_of("M", "i", x) + kPlain + kMean;
+    const std::string e = "exp(" + scaled("(" + x + " - M(i))") + ")";
+    std::string term = pick(3) ? e : "exp((" + x + " - M(i)) - log(L(i)))";
+    funcs_ += sum_of("L", "i", pick(2) ? e : "exp(" + x + " - M(i))");
+    if (pick(2)) term = term + "/L(i)";
+    if (pick(2)) term = term + "*@V(r, d)";
+    if (pick(3) == 0) term = "select(r + i < n, " + term + ", 0.0f)";
+    switch (pick(6)) {
+      case 0: term = "(@X(r, i) - mean(i))*(@X(r, i) - mean(i))*@V(r, d)/L(i)"; break;
+      case 1: term = "(@B(r, i) - mean(i))*" + term; break;
+      case 2: term = "(@X(r, i) - mean(i))*@W(d)*@V(r, d)*(1.0f/sqrt(L(i)))"; break;
+      case 3: term = term + "*(@B(r, i) + S(i))"; break;
+      default: break;
+    }
+    return funcs_ + sum_of("O", "d, i", term);
+  }
+
+  /// A member with something put in that no factor repairs.
+  std::string non_member() {
+    static const char *const kPoison[] = {
+        "tanh(@X(r, i) - M(i))", "floor(@X(r, i)/M(i))", "exp(@X(r, i)*M(i))",
+        "abs(@X(r, i) - S(i))",  "min(@X(r, i), M(i))",  "select(@X(r, i) < S(i), 1.0f, 2.0f)",
+        "log(@B(r, i) + L(i))",  "sqrt(@X(r, i) + S(i))"};
+    const std::string m = member();
+    const size_t at = m.rfind(" for r in");
+    return m.substr(0, at) + "*" + kPoison[pick(8)] + m.substr(at);
+  }
+
+  /// Anything at all.
+  std::string anything() {
+    funcs_ = max_of("M", "i", pick(2) ? "@X(r, i)" : element()) + kPlain + kMean +
+             sum_of("L", "i", "exp(@X(r, i) - M(i))");
+    const std::string term = tree(4);
+    return funcs_ + (pick(4) ? sum_of("O", "d, i", term) : max_of("O", "d, i", term));
+  }
+
+private:
+  uint64_t pick(uint64_t n) { return (bits_.next() >> 20) % n; }
+  std::string scaled(const std::string &e) {
+    static const char *const kScale[] = {"", "*0.5f", "*0.3f", "*3.0f"};
+    return e + kScale[pick(4)];
+  }
+  std::string element() {
+    std::string x = scaled("@X(r, i)");
+    if (pick(3) == 0) x = x + " + @B(r, i)";
+    if (pick(4) == 0) x = "20.0f*tanh(" + x + ")";
+    if (pick(2)) x = "select(r <= i + n, " + x + ", -inf:f32)";
+    return x;
+  }
+  std::string tree(int depth) {
+    static const char *const kLeaves[] = {"@X(r, i)", "@V(r, d)", "@B(r, i)", "M(i)", "L(i)",
+                                          "S(i)",     "mean(i)",  "2.0f",     "0.3f", "@W(i)"};
+    if (depth == 0 || pick(6) == 0) return kLeaves[pick(10)];
+    const std::string a = tree(depth - 1);
+    switch (pick(9)) {
+      case 0: return "(" + a + " + " + tree(depth - 1) + ")";
+      case 1: return "(" + a + " - " + tree(depth - 1) + ")";
+      case 2:
+      case 3: return a + "*" + tree(depth - 1);
+      case 4: return a + "/(" + tree(depth - 1) + ")";
+      case 5: return "exp(@X(r, i) - M(i))*" + a;
+      case 6: return "exp(" + a + ")";
+      case 7: return "select(r < i, " + a + ", " + (pick(2) ? "0.0f" : tree(depth - 1)) + ")";
+      default: return "(" + a + " - mean(i))*(" + a + " - mean(i))";
+    }
+  }
+  std::string funcs_;
+  Bits bits_;
+};
+
+TEST_CASE("online: random members of the solvable classes are solved, and hold") {
+  for (uint64_t seed = 1; seed <= 120; seed++) {
+    const std::string text = cascade_text(RandomCascade(seed).member());
+    INFO(text);
+    const OnlineResult r = plan_of(text, {"M", "L", "S"});
+    CHECK_MESSAGE(r, render(r.refusal));
+    if (!r) continue;
+    INFO(certificate(*r.plan));
+    CHECK(check(ir::parse_program(text), *r.plan) == "");
+  }
+}
+
+TEST_CASE("online: random non-members are refused") {
+  for (uint64_t seed = 1; seed <= 200; seed++) {
+    const std::string text = cascade_text(RandomCascade(seed).non_member());
+    INFO(text);
+    const OnlineResult r = plan_of(text, {"M", "L", "S"});
+    CHECK_MESSAGE(!r, (r ? certificate(*r.plan) : std::string()));
+    if (r) continue;
+    CHECK(r.refusal.code.substr(0, 3) == "S08");
+    CHECK(!r.refusal.what.empty());
+    CHECK(r.refusal.loc.line > 1);
+  }
+}
+
+TEST_CASE("online: whatever is accepted holds") {
+  int accepted = 0;
+  for (uint64_t seed = 1; seed <= 1500; seed++) {
+    const std::string text = cascade_text(RandomCascade(seed).anything());
+    INFO(text);
+    const OnlineResult r = plan_of(text, {"M", "L", "S"});
+    if (!r) continue;
+    accepted++;
+    INFO(certificate(*r.plan));
+    CHECK(check_in_fields(ir::parse_program(text), *r.plan) == "");
+  }
+  CHECK(accepted > 100);
+}
+
+}  // namespace
+}  // namespace calotype::test
