@@ -1,4 +1,5 @@
 // Obligations N1 to N8 of a solved plan with their evidence, and the certificate that `explain` prints.
+#include <cctype>
 #include <sstream>
 
 #include "../ir/print.h"
@@ -23,8 +24,13 @@ std::string pretty(const Expr &e, size_t longest) {
   std::string text = to_short_string(e, longest);
   // M.ref -> M, M.old -> M, M.new -> M', O.acc -> O; types say nothing here.
   for (const char *t : {":f32", ":f64", ":f16", ":bf16", ":i32", ":bool"}) replace_all(text, t, "");
-  for (const char *s : {".ref", ".old", ".acc"}) replace_all(text, s, "");
+  for (const char *s : {".ref", ".old"}) replace_all(text, s, "");
   replace_all(text, ".new", "'");
+  replace_all(text, ".acc", "\x01");  // numbered accumulators keep their names, single ones are the Func
+  for (size_t at = 0; (at = text.find('\x01', at)) != std::string::npos;) {
+    const bool numbered = at + 1 < text.size() && std::isdigit(static_cast<unsigned char>(text[at + 1]));
+    text.replace(at, 1, numbered ? ".acc" : "");
+  }
   return text;
 }
 
@@ -67,12 +73,19 @@ private:
     plan_.obligations.push_back({name, text});
   }
 
+  /// What `text_of` says of the members, those of one text together: "L, O: ...".
   template <typename F> std::string each(const F &text_of) {
-    std::string all;
+    std::vector<std::pair<std::string, std::string>> said;
     for (const Member &m : plan_.members) {
       const std::string t = text_of(m);
-      if (!t.empty()) all += (all.empty() ? "" : "; ") + t;
+      if (t.empty()) continue;
+      size_t i = 0;
+      while (i < said.size() && said[i].second != t) i++;
+      if (i == said.size()) said.push_back({"", t});
+      said[i].first += (said[i].first.empty() ? "" : ", ") + m.func.str();
     }
+    std::string all;
+    for (const auto &[who, what] : said) all += (all.empty() ? "" : "; ") + who + ": " + what;
     return all;
   }
 
@@ -90,9 +103,8 @@ private:
     const std::string t = each([&](const Member &m) {
       const std::string e = extreme_names(m);
       if (e.empty()) return std::string();
-      return m.func + ": while " + e + " is its identity no term is taken over: the first repair "
-             "after that starts from nothing. Each term is 0 where the element of " + e +
-             " is the identity (proved by cases of its masks, for finite data)";
+      return "while " + e + " is its identity nothing is carried over; a term is 0 where the element of " +
+             e + " is the identity (proved by cases of its masks, for finite data)";
     });
     note("N1", t.empty() ? "no accumulator is relative to a maximum or minimum" : t);
   }
@@ -100,7 +112,7 @@ private:
   void empty_rows() {
     const std::string t = each([&](const Member &m) {
       if (m.deferred.empty()) return std::string();
-      return m.func + " is as written where no point counts";
+      return std::string("as written where no point counts");
     });
     note("N2", std::string("a row without any valid point keeps the terms as written, NaN "
                            "included") + (t.empty() ? "" : "; " + t));
@@ -110,11 +122,11 @@ private:
     const std::string t = each([&](const Member &m) {
       const std::string e = extreme_names(m);
       if (!e.empty())
-        return m.func + ": the factor is in [0, 1], as " + e + " only moves one way and its "
-               "coefficient has a known sign";
+        return "the factor is in [0, 1], as " + e + " only moves one way and its coefficient has a "
+               "known sign; no exponent of a term exceeds 0";
       if (!m.centers.empty())
-        return m.func + ": the repair is a binomial matrix in the change of the mean, no more "
-               "than the range of the data";
+        return std::string("a binomial matrix in the change of the mean, which is no more than the "
+                           "range of the data");
       return std::string();
     });
     note("N3", t.empty() ? "nothing is multiplied while the pass runs" : t);
@@ -123,8 +135,7 @@ private:
   void units() {
     const std::string t = each([&](const Member &m) {
       if (m.deferred.empty()) return std::string();
-      return m.func + " is multiplied by " + "reduced values once, at the end, as `" + m.deferred +
-             "`: no inverse is taken";
+      return "reduced values come in once, at the end, as `" + m.deferred + "`; no inverse is taken";
     });
     note("N4", t.empty() ? "no factor is inverted" : t);
   }
@@ -132,10 +143,9 @@ private:
   void conditioning() {
     const std::string t = each([&](const Member &m) {
       if (m.repair_class != RepairClass::FiniteRank) return std::string();
-      return m.func + (m.centers.empty() || moves(m.centers[0])
-                           ? ": products are accumulated as they are, their difference is taken "
-                             "at the end"
-                           : ": moments about the mean so far, which do not cancel");
+      return std::string(m.centers.empty() || moves(m.centers[0])
+                             ? "products are accumulated as they are and put together at the end"
+                             : "moments about the mean so far, which do not cancel");
     });
     note("N5", t.empty() ? "one accumulator per value: nothing cancels that did not before" : t);
   }
@@ -164,15 +174,15 @@ private:
         const std::string type = calotype::to_string(a.type);
         if (all.find(type) == std::string::npos) all += (all.empty() ? "" : ", ") + type;
       }
-      return m.func + " in " + all;
+      return all;
     });
-    note("N7", t + "; exponentials that mix the two are at least float32");
+    note("N7", "accumulators: " + t);
   }
 
   OnlinePlan &plan_;
 };
 
-void write_member(std::ostream &o, const OnlinePlan &plan, const Member &m) {
+void write_member(std::ostream &o, const Member &m) {
   o << "  " << call(m) << ": " << to_string(m.combine);
   if (m.counts) {
     o << ", counts points";
@@ -194,7 +204,7 @@ void write_member(std::ostream &o, const OnlinePlan &plan, const Member &m) {
   }
   const bool plain = m.accumulators.size() == 1 && m.deferred.empty();
   for (const Accumulator &a : m.accumulators) {
-    const std::string name = a.symbol.str();
+    const std::string name = pretty(make_var(a.symbol, a.type));
     if (m.accumulators.size() > 1 || !plain)
       o << "    keeps     " << name << " of " << pretty(a.term, 400) << "\n";
     const Variable *v = a.repair.as<Variable>();
@@ -202,7 +212,6 @@ void write_member(std::ostream &o, const OnlinePlan &plan, const Member &m) {
       o << "    repair    " << name << " <- " << pretty(a.repair, 400) << "\n";
   }
   if (!m.deferred.empty()) o << "    at the end " << m.deferred << "\n";
-  static_cast<void>(plan);
 }
 
 }  // namespace
@@ -213,14 +222,14 @@ std::string certificate(const OnlinePlan &plan) {
   std::ostringstream o;
   o << "online: " << plan.func << ".update(" << plan.stage - 1 << ") in one pass over "
     << plan.var << "\n";
-  for (const Member &m : plan.members) write_member(o, plan, m);
+  for (const Member &m : plan.members) write_member(o, m);
   if (!plan.inlined.empty()) o << "  put in: " << names(plan.inlined) << "\n";
   if (!plan.read_afterwards.empty())
     o << "  read after the pass by: " << names(plan.read_afterwards) << "\n";
   for (const Obligation &n : plan.obligations) o << "  " << n.name << "  " << n.evidence << "\n";
   const NumericBound &b = plan.bound;
   o << "  bound: |error| <= (" << b.per_block << " blocks + " << b.per_point
-    << " points of a block + " << b.fixed << ") u * sum of |terms|, beyond the terms' own\n";
+    << " points of a block + " << b.fixed << ") u * sum of |what is accumulated|, besides what the terms lose\n";
   return o.str();
 }
 

@@ -475,7 +475,8 @@ std::vector<FloatRun> float_run(const OnlinePlan &plan, const CheckOptions &o, b
   return runs;
 }
 
-bool same_kind(double a, double b) {
+bool same_kind(double a, double b, bool exactly) {
+  if (!exactly && !std::isfinite(a)) return true;
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
   if (std::isinf(a) || std::isinf(b)) return a == b;
   return true;
@@ -521,7 +522,8 @@ std::string compare_row(const Program &, const OnlinePlan &plan, const CheckOpti
         const std::string numbers = ": textbook " + std::to_string(e) + ", one pass " +
                                     std::to_string(w) + " (double); " + std::to_string(t) + ", " +
                                     std::to_string(f) + " (as typed)";
-        if (!same_kind(e, w) || !same_kind(t, f)) return where + numbers;
+        if (!same_kind(e, w, o.same_infinities) || !same_kind(t, f, o.same_infinities))
+          return where + numbers;
         if (!std::isfinite(e) || !std::isfinite(t)) continue;
         const double scale =
             std::max({exact[at].magnitude, wide[at].magnitude, std::abs(e)});

@@ -137,13 +137,54 @@ Expr inline_everything(const Program &p, const Expr &e) {
 
 namespace {
 
+/// Conditions known to hold or not.
+class Conditions {
+public:
+  // Conjunctions that hold and disjunctions that do not say more than one thing.
+  void note(const Expr &c, bool value) {
+    known_.emplace_back(c, value);
+    const And *both = c.as<And>();
+    const Or *any = c.as<Or>();
+    if (both && value) note(both->a, true), note(both->b, true);
+    if (any && !value) note(any->a, false), note(any->b, false);
+    if (const Not *n = c.as<Not>()) note(n->a, !value);
+  }
+  size_t size() const { return known_.size(); }
+  void forget(size_t size) { known_.resize(size); }
+
+  bool truth(const Expr &c, bool *holds) const {
+    for (const auto &[known, value] : known_) {
+      if (equal(known, c)) return *holds = value, true;
+      if (equal(opposite(known), c) || equal(known, opposite(c))) return *holds = !value, true;
+    }
+    bool a, b;
+    if (const And *op = c.as<And>()) {
+      const bool ka = truth(op->a, &a), kb = truth(op->b, &b);
+      if ((ka && !a) || (kb && !b)) return *holds = false, true;
+      return *holds = true, ka && kb;
+    }
+    if (const Or *op = c.as<Or>()) {
+      const bool ka = truth(op->a, &a), kb = truth(op->b, &b);
+      if ((ka && a) || (kb && b)) return *holds = true, true;
+      return *holds = false, ka && kb;
+    }
+    if (const Not *op = c.as<Not>()) {
+      if (!truth(op->a, &a)) return false;
+      return *holds = !a, true;
+    }
+    return false;
+  }
+
+private:
+  std::vector<std::pair<Expr, bool>> known_;
+};
+
 /// What is known of a value in one case.
 enum class Fact { Unknown, Finite, Zero, Low, High };  // Low, High: minus and plus infinity
 
 class CaseValue {
 public:
-  CaseValue(std::vector<std::pair<Expr, bool>> conditions, Expr leaf, bool low,
-            const KnownSigns &known)
+  CaseValue(Conditions conditions, Expr leaf, bool low, const KnownSigns &known)
       : conditions_(std::move(conditions)), leaf_(std::move(leaf)), low_(low), known_(known) {}
 
   Fact of(const Expr &e) {
@@ -156,7 +197,7 @@ public:
     }
     if (const Select *op = e.as<Select>()) {
       bool holds;
-      if (truth(op->condition, &holds)) return of(holds ? op->true_value : op->false_value);
+      if (conditions_.truth(op->condition, &holds)) return of(holds ? op->true_value : op->false_value);
       const Fact t = of(op->true_value), f = of(op->false_value);
       if (t == f) return t;
       return is_finite(t) && is_finite(f) ? Fact::Finite : Fact::Unknown;
@@ -238,30 +279,7 @@ private:
     return (exponent == Fact::Low) == grows ? Fact::Zero : Fact::High;
   }
 
-  bool truth(const Expr &c, bool *holds) {
-    for (const auto &[known, value] : conditions_) {
-      if (equal(known, c)) return *holds = value, true;
-      if (equal(opposite(known), c) || equal(known, opposite(c))) return *holds = !value, true;
-    }
-    bool a, b;
-    if (const And *op = c.as<And>()) {
-      const bool ka = truth(op->a, &a), kb = truth(op->b, &b);
-      if ((ka && !a) || (kb && !b)) return *holds = false, true;
-      return *holds = true, ka && kb;
-    }
-    if (const Or *op = c.as<Or>()) {
-      const bool ka = truth(op->a, &a), kb = truth(op->b, &b);
-      if ((ka && a) || (kb && b)) return *holds = true, true;
-      return *holds = false, ka && kb;
-    }
-    if (const Not *op = c.as<Not>()) {
-      if (!truth(op->a, &a)) return false;
-      return *holds = !a, true;
-    }
-    return false;
-  }
-
-  std::vector<std::pair<Expr, bool>> conditions_;
+  Conditions conditions_;
   Expr leaf_;
   bool low_;
   const KnownSigns &known_;
@@ -298,18 +316,10 @@ public:
 private:
   bool with(const Expr &condition, bool value, const Expr &element) {
     const size_t before = conditions_.size();
-    note(condition, value);
+    conditions_.note(condition, value);
     const bool result = all(element);
-    conditions_.resize(before);
+    conditions_.forget(before);
     return result;
-  }
-  void note(const Expr &c, bool value) {
-    conditions_.emplace_back(c, value);
-    const And *both = c.as<And>();
-    const Or *any = c.as<Or>();
-    if (both && value) note(both->a, true), note(both->b, true);
-    if (any && !value) note(any->a, false), note(any->b, false);
-    if (const Not *n = c.as<Not>()) note(n->a, !value);
   }
   bool vanishes(const Expr &leaf) {
     return CaseValue(conditions_, leaf, low_, known_).of(term_) == Fact::Zero;
@@ -318,10 +328,134 @@ private:
   Expr term_;
   bool low_;
   const KnownSigns &known_;
-  std::vector<std::pair<Expr, bool>> conditions_;
+  Conditions conditions_;
+};
+
+// Sums with equal parts cancelled, Selects by cases.
+class Ceiling {
+public:
+  explicit Ceiling(const KnownSigns &known) : known_(known) {}
+  Conditions conditions;
+
+  bool not_positive(const Expr &given) {
+    const Expr e = resolved(given);
+    double v;
+    if (literal(e, &v)) return v <= 0;
+    if (const Expr choice = undecided(e); choice.defined()) return by_cases(e, choice);
+    if (const Mul *op = e.as<Mul>()) {
+      if (sign(op->b).not_negative() && not_positive(op->a)) return true;
+      if (sign(op->a).not_negative() && not_positive(op->b)) return true;
+    }
+    if (const Div *op = e.as<Div>(); op && sign(op->b).not_negative() && not_positive(op->a))
+      return true;
+    if (const Cast *op = e.as<Cast>(); op && op->type.is_float() && op->value.type().is_float())
+      return not_positive(op->value);
+    if (e.as<Add>() || e.as<Sub>() || as_intrinsic(e, Intrinsic::fma)) return sum_not_positive(e);
+    return sign(e).not_positive();
+  }
+
+private:
+  struct Part {
+    Expr e;
+    double coefficient;
+  };
+  Signs sign(const Expr &e) { return signs_of(resolved(e), known_); }
+
+  Expr resolved(const Expr &e) {
+    return replace(e, [&](const Expr &x) -> Expr {
+      const Select *s = x.as<Select>();
+      bool holds;
+      if (!s || !conditions.truth(s->condition, &holds)) return {};
+      return resolved(holds ? s->true_value : s->false_value);
+    });
+  }
+
+  static Expr undecided(const Expr &e) {
+    if (const Select *s = e.as<Select>()) return s->condition;
+    std::vector<Expr> children;
+    if (const Add *op = e.as<Add>()) children = {op->a, op->b};
+    if (const Sub *op = e.as<Sub>()) children = {op->a, op->b};
+    if (const Mul *op = e.as<Mul>()) children = {op->a, op->b};
+    if (const Cast *op = e.as<Cast>()) children = {op->value};
+    for (const Expr &c : children) {
+      if (const Expr found = undecided(c); found.defined()) return found;
+    }
+    return {};
+  }
+
+  bool by_cases(const Expr &e, const Expr &condition) {
+    constexpr int kMostCases = 6;
+    if (depth_ >= kMostCases) return false;
+    depth_++;
+    bool all = true;
+    for (bool value : {true, false}) {
+      const size_t before = conditions.size();
+      conditions.note(condition, value);
+      all = all && not_positive(e);
+      conditions.forget(before);
+    }
+    depth_--;
+    return all;
+  }
+
+  void split(const Expr &e, double coefficient, std::vector<Part> &out) {
+    double v;
+    if (const Add *op = e.as<Add>()) {
+      split(op->a, coefficient, out), split(op->b, coefficient, out);
+    } else if (const Sub *sub = e.as<Sub>()) {
+      split(sub->a, coefficient, out), split(sub->b, -coefficient, out);
+    } else if (const Call *fma = as_intrinsic(e, Intrinsic::fma)) {
+      split(make_mul(fma->args[0], fma->args[1]), coefficient, out);
+      split(fma->args[2], coefficient, out);
+    } else if (const Mul *m = e.as<Mul>(); m && literal(m->b, &v)) {
+      split(m->a, coefficient * v, out);
+    } else {
+      for (Part &p : out) {
+        if (!equal(p.e, e)) continue;
+        p.coefficient += coefficient;
+        return;
+      }
+      out.push_back({e, coefficient});
+    }
+  }
+
+  // An infinity of the right sign beats whatever is finite; the wrong one is an element that has no term.
+  bool sum_not_positive(const Expr &e) {
+    std::vector<Part> parts;
+    split(e, 1, parts);
+    bool all = true;
+    for (const Part &p : parts) {
+      double v;
+      if (literal(p.e, &v) && std::isinf(v)) return true;
+      if (p.coefficient == 0) continue;
+      const Signs s = sign(p.e);
+      all = all && (p.coefficient > 0 ? s.not_positive() : s.not_negative());
+    }
+    return all;
+  }
+
+  const KnownSigns &known_;
+  int depth_ = 0;
 };
 
 }  // namespace
+
+bool never_positive(const Program &p, const Expr &e, const std::vector<Expr> &conditions,
+                    const KnownSigns &known) {
+  const auto proved = [&](const Expr &x, const std::vector<Expr> &given) {
+    Ceiling c(known);
+    for (const Expr &g : given) c.conditions.note(g, true);
+    return c.not_positive(x);
+  };
+  if (proved(e, conditions)) return true;
+  std::vector<Expr> all;
+  for (const Expr &c : conditions) {
+    const Expr flat = inline_everything(p, c);
+    if (flat.defined()) all.push_back(flat);
+  }
+  const Expr flat = inline_everything(p, e);
+  return flat.defined() && proved(flat, all);
+}
 
 bool vanishes_with(const Program &p, const Expr &term, const Expr &element, const Expr &identity,
                    const KnownSigns &known) {

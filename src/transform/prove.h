@@ -24,4 +24,8 @@ Expr inline_everything(const ir::Program &p, const Expr &e);
 bool vanishes_with(const ir::Program &p, const Expr &term, const Expr &element,
                    const Expr &identity, const KnownSigns &known);
 
+/// Whether e <= 0 wherever `conditions` hold.
+bool never_positive(const ir::Program &p, const Expr &e, const std::vector<Expr> &conditions,
+                    const KnownSigns &known);
+
 }  // namespace calotype::transform

@@ -238,11 +238,7 @@ private:
   }
 
   Expr not_empty() {
-    if (m_.predicate.defined()) {
-      std::vector<Expr> at;
-      for (const Name &n : m_.args) at.push_back(make_var(n));
-      return make_gt(count(m_, at), make_int(Int(32), 0));
-    }
+    if (m_.predicate.defined()) return counted(m_.predicate);
     std::vector<Expr> conditions;
     for (const ReductionVariable &r : plan_.rvars) {
       const Expr c = analysis::simplify(make_gt(r.extent, make_zero(r.extent.type())));
@@ -251,16 +247,34 @@ private:
     return all_of(conditions);
   }
 
-  /// How many points of `of`'s domain were seen, at `of`'s coordinates `at` (in this member's Vars).
-  Expr count(const Member &of, const std::vector<Expr> &at) {
-    const std::string owner = of.predicate.defined() ? of.func.str() : std::string("domain");
-    const Name name = owner + ".count";
-    size_t i = 0;
-    while (i < counts_.size() && counts_[i].func != name) i++;
-    if (i == counts_.size()) add_count(of, name);
+  /// Whether some point of this member's domain fulfils `condition`.
+  Expr counted(const Expr &condition) {
+    std::vector<Expr> at;
+    for (const Name &n : m_.args) at.push_back(make_var(n));
+    return make_gt(count(m_, condition, at), make_int(Int(32), 0));
+  }
+  /// `value` where a term had `condition`, else 0: what was never taken is not multiplied by what may be infinite.
+  Expr where_taken(const Expr &condition, const Expr &value) {
+    const Expr c = m_.predicate.defined() ? make_and(m_.predicate, condition) : condition;
+    return make_select(counted(c), value, make_zero(value.type()));
+  }
+
+  /// How many points so far fulfil `predicate` (undefined: all), which is in the Vars of `of`; at `of`'s coordinates `at`
+  /// (in this member's Vars).
+  Expr count(const Member &of, const Expr &predicate, const std::vector<Expr> &at) {
+    size_t i = 0, of_same = 0;
+    const std::string owner = predicate.defined() ? of.func.str() : std::string("domain");
+    for (; i < counts_.size(); i++) {
+      const bool same_owner = counts_[i].func.str().compare(0, owner.size() + 1, owner + ".") == 0;
+      const Expr &known = counts_[i].predicate;
+      if (same_owner && (known.defined() ? equal(known, predicate) : !predicate.defined())) break;
+      of_same += same_owner;
+    }
+    if (i == counts_.size())
+      add_count(of, predicate, owner + ".count" + (of_same ? std::to_string(of_same) : ""));
     const Member &c = counts_[i];
     Reference r;
-    r.symbol = name + ".ref";
+    r.symbol = c.func + ".ref";
     r.member = kFirstCount + static_cast<int>(i);
     r.type = Int(32);
     for (const Name &n : c.args) {
@@ -276,12 +290,12 @@ private:
     return make_var(r.symbol, r.type);
   }
 
-  void add_count(const Member &of, Name name) {
+  void add_count(const Member &of, const Expr &predicate, Name name) {
     Member c;
     c.func = name;
     c.counts = true;
     c.loc = of.loc;
-    c.predicate = of.predicate;
+    c.predicate = predicate;
     for (const Name &n : of.args) {
       if (c.predicate.defined() && uses_var(c.predicate, n)) c.args.push_back(n);
     }
@@ -374,6 +388,9 @@ private:
     const Expr core = inner.core.defined() ? inner.core : make_one(op->type);
     const Expr zero = make_zero(core.type());
     s.core = zero_true ? make_select(c, zero, core) : make_select(c, core, zero);
+    if (s.wraps.empty()) return;
+    const Expr taken = zero_true ? opposite(c) : c;
+    s.wraps.push_back([this, taken](const Expr &x) { return where_taken(taken, x); });
   }
 
   // Logarithms of reduced values in an exponent are factors like any other: exp(x - log(l)) = exp(x) / l.
@@ -432,8 +449,10 @@ private:
       const Polynomial p = factoring_.run(core);
       const std::vector<Exponential> exponents = shared_exponents(p, core);
       const std::vector<Group> groups = grouped(p);
-      if (groups.size() == 1 && bare(groups[0].r)) {
-        scale(core, exponents);
+      if (groups.empty()) {
+        keep(make_zero(t_), acc_);  // what is added cancels out
+      } else if (groups.size() == 1 && bare(groups[0].r)) {
+        scale(core, p, exponents);
       } else if (exponents.empty() && centred(core)) {
         finish(s, s.wrapped(acc_of(0)));
         return;
@@ -608,9 +627,7 @@ private:
     for (int i : f.centers) {
       const Reference &r = m_.references[m_.centers[i].reference];
       const Member &o = member_of(r);
-      Substitution map;
-      for (size_t a = 0; a < o.args.size(); a++) map[o.args[a]] = r.args[a];
-      const Expr element = substitute(map, o.written[o.written.size() > 1 ? o.value_index : 0]);
+      const Expr element = element_of(r);
       const Expr identity = identity_of(o.combine, element.type());
       if (vanishes_with(p_, term, element, identity, known_)) continue;
       refuse("S0809", func().loc,
@@ -623,10 +640,43 @@ private:
     }
   }
 
-  void scale(const Expr &core, const std::vector<Exponential> &exponents) {
+  // N3: a term never exceeds the rest of its product, as its exponent is at most 0 with its own point's element in the
+  // place of the maximum. Otherwise it might overflow before the maximum has grown.
+  void check_ceiling(const Polynomial &p, const Factor &f) {
+    Substitution elements;
+    for (int i : f.centers) {
+      const Reference &r = m_.references[m_.centers[i].reference];
+      elements[r.symbol] = element_of(r);
+    }
+    for (const Monomial &m : p) {
+      for (const Exponential &x : m.exponentials) {
+        Expr e = substitute(elements, x.argument);
+        if (e.same_as(x.argument)) continue;  // of loop values alone: as in the textbook form
+        if (x.base != 0 && x.base < 1) e = make_mul(e, make_float(e.type(), -1));
+        if (never_positive(p_, e, m.conditions, known_)) continue;
+        refuse("S0808", func().loc,
+               "the exponent `" + pretty(x.argument) + "` of " + m_.func +
+                   " is not bounded while the pass runs: terms may overflow before " +
+                   plan_name(m_.references[m_.centers[f.centers[0]].reference]).str() +
+                   " has grown",
+               "`" + pretty(e) + "` is not provably 0 or less",
+               "take the maximum of the exponent's own values", m_.loc);
+      }
+    }
+  }
+
+  Expr element_of(const Reference &r) const {
+    const Member &o = member_of(r);
+    Substitution map;
+    for (size_t a = 0; a < o.args.size(); a++) map[o.args[a]] = r.args[a];
+    return substitute(map, o.written[o.written.size() > 1 ? o.value_index : 0]);
+  }
+
+  void scale(const Expr &core, const Polynomial &p, const std::vector<Exponential> &exponents) {
     if (exponents.empty()) throw Stuck{"S0801", core};
     const Factor f = factor_of(exponents);
     check_identity(core, f);
+    check_ceiling(p, f);
     keep(core, repaired(acc_, f));
   }
 
@@ -640,18 +690,34 @@ private:
     for (size_t j = 0; j < groups.size(); j++) {
       const Expr term = emit(groups[j].k, t_);
       acc_ = make_var(m_.func + suffix() + ".acc" + std::to_string(j), t_);
-      if (!f.centers.empty()) check_identity(term, f);
+      if (!f.centers.empty()) {
+        check_identity(term, f);
+        check_ceiling(groups[j].k, f);
+      }
       keep(term, f.centers.empty() ? acc_ : repaired(acc_, f));
       Expr part = acc_;
       Monomial h = groups[j].r;
       const std::vector<Expr> conditions = std::move(h.conditions);
       h.conditions.clear();
       if (!bare(h)) part = make_mul(acc_, emit(h, t_));
+      if (const Expr taken = taken_in(groups[j].k); taken.defined() && !bare(h))
+        part = where_taken(taken, part);
       if (!conditions.empty()) part = make_select(all_of(conditions), part, make_zero(t_));
       value = plus(value, part);
     }
     m_.deferred = pretty(s.wrapped(value));
     m_.values = {guarded(s.wrapped(value))};
+  }
+
+  /// The condition under which some monomial is not nothing; undefined: always.
+  static Expr taken_in(const Polynomial &p) {
+    Expr any;
+    for (const Monomial &m : p) {
+      const Expr all = all_of(m.conditions);
+      if (!all.defined()) return {};
+      any = any.defined() ? make_or(any, all) : all;
+    }
+    return any;
   }
 
   // ---- sums about a mean -------------------------------------------------------------------------------
@@ -914,7 +980,8 @@ private:
     }
     if (!is_number_of_points(by, inverse)) return false;
     const Reference summed = *s;  // count() may move the references
-    const Expr n = count(member_of(summed), summed.args);
+    const Member of = member_of(summed);
+    const Expr n = count(of, of.predicate, summed.args);
     c.running = make_select(make_eq(n, make_int(Int(32), 0)), make_zero(t_),
                             make_div(total, make_cast(t_, n)));
     return true;
@@ -964,7 +1031,7 @@ private:
       const std::vector<Exponential> exponents = shared_exponents(p, core);
       const std::vector<Group> groups = grouped(p);
       if (groups.size() != 1 || !bare(groups[0].r)) throw Stuck{"S0801", core};
-      scale(core, exponents);
+      scale(core, p, exponents);
     }
     finish(s, s.wrapped(acc_));
   }
