@@ -1,7 +1,6 @@
 // plan_online, and what every user of a plan needs: names, the merge of two lists of accumulators.
 #include "cascade.h"
 
-#include "../base/stack.h"
 #include "collect.h"
 #include "obligations.h"
 

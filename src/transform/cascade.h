@@ -37,8 +37,8 @@ struct Reference {
 struct Center {
   ir::Name before, now;  ///< Variables: "M.old", "M.new"
   Type type;
-  Expr running;  ///< over references so far
-  Expr last;     ///< over final references
+  Expr running;        ///< over references so far
+  Expr last;           ///< over final references
   int reference = -1;  ///< index in Member::references if running and last are that reference alone
 };
 
@@ -47,8 +47,9 @@ struct Accumulator {
   ir::Name symbol;  ///< "O.acc"
   Type type;
   Expr identity;
-  Expr term;    ///< of one point of the domain; centers: `now`
-  Expr repair;  ///< the accumulator for the centers `now`, given all of them (by symbol) for `before`
+  Expr term;  ///< of one point of the domain; centers: `now`
+  Expr
+      repair;  ///< the accumulator for the centers `now`, given all of them (by symbol) for `before`
 };
 
 struct Member {
@@ -60,15 +61,16 @@ struct Member {
   std::vector<ir::Name> args;
   Combine combine = Combine::Add;
   RepairClass repair_class = RepairClass::Independent;
-  Expr predicate;                     ///< of the domain, in this member's Vars; undefined: always
-  std::vector<Expr> written;          ///< the term as written: over rvars, Vars and references
-  std::vector<Expr> init;             ///< per value; undefined where it is the identity
+  Expr predicate;             ///< of the domain, in this member's Vars; undefined: always
+  std::vector<Expr> written;  ///< the term as written: over rvars, Vars and references
+  std::vector<Expr> init;     ///< per value; undefined where it is the identity
   std::vector<Reference> references;
   std::vector<Center> centers;
   std::vector<Accumulator> accumulators;
-  std::vector<Expr> values;           ///< results: over accumulators' symbols and references
-  bool repairs_at_end = false;        ///< accumulators need a repair to the centers' `last` before `values`
-  std::string deferred;               ///< what `values` applies at the end, in words; empty: nothing
+  std::vector<Expr> values;  ///< results: over accumulators' symbols and references
+  bool repairs_at_end =
+      false;             ///< accumulators need a repair to the centers' `last` before `values`
+  std::string deferred;  ///< what `values` applies at the end, in words; empty: nothing
 };
 
 struct Obligation {
@@ -86,13 +88,13 @@ struct NumericBound {
 struct OnlinePlan {
   ir::Name func;  ///< the Func that carries `online`: the last member
   int stage = 1;
-  ir::Name var;                                  ///< the RVar blocks are cut from
-  std::vector<ir::ReductionVariable> rvars;      ///< the shared domain, in the last member's names
-  std::vector<Member> members;                   ///< earlier before later
+  ir::Name var;                              ///< the RVar blocks are cut from
+  std::vector<ir::ReductionVariable> rvars;  ///< the shared domain, in the last member's names
+  std::vector<Member> members;               ///< earlier before later
   std::vector<Obligation> obligations;
   NumericBound bound;
-  std::vector<ir::Name> inlined;                 ///< pure Funcs between the members
-  std::vector<ir::Name> read_afterwards;         ///< Funcs that read earlier members' results
+  std::vector<ir::Name> inlined;          ///< pure Funcs between the members
+  std::vector<ir::Name> read_afterwards;  ///< Funcs that read earlier members' results
   const Member &last() const { return members.back(); }
 };
 

@@ -26,9 +26,11 @@ std::string pretty(const Expr &e, size_t longest) {
   for (const char *t : {":f32", ":f64", ":f16", ":bf16", ":i32", ":bool"}) replace_all(text, t, "");
   for (const char *s : {".ref", ".old"}) replace_all(text, s, "");
   replace_all(text, ".new", "'");
-  replace_all(text, ".acc", "\x01");  // numbered accumulators keep their names, single ones are the Func
+  replace_all(text, ".acc",
+              "\x01");  // numbered accumulators keep their names, single ones are the Func
   for (size_t at = 0; (at = text.find('\x01', at)) != std::string::npos;) {
-    const bool numbered = at + 1 < text.size() && std::isdigit(static_cast<unsigned char>(text[at + 1]));
+    const bool numbered =
+        at + 1 < text.size() && std::isdigit(static_cast<unsigned char>(text[at + 1]));
     text.replace(at, 1, numbered ? ".acc" : "");
   }
   return text;
@@ -64,8 +66,9 @@ public:
     rounding();
     types();
     plan_.obligations.push_back(
-        {"N8", "no Func of the cascade asks for strict_float; online is a directive, so adding in "
-               "another order is allowed"});
+        {"N8",
+         "no Func of the cascade asks for strict_float; online is a directive, so adding in "
+         "another order is allowed"});
   }
 
 private:
@@ -103,8 +106,9 @@ private:
     const std::string t = each([&](const Member &m) {
       const std::string e = extreme_names(m);
       if (e.empty()) return std::string();
-      return "while " + e + " is its identity nothing is carried over; a term is 0 where the element of " +
-             e + " is the identity (proved by cases of its masks, for finite data)";
+      return "while " + e +
+             " is its identity nothing is carried over; a term is 0 where the element of " + e +
+             " is the identity (proved by cases of its masks, for finite data)";
     });
     note("N1", t.empty() ? "no accumulator is relative to a maximum or minimum" : t);
   }
@@ -115,18 +119,21 @@ private:
       return std::string("as written where no point counts");
     });
     note("N2", std::string("a row without any valid point keeps the terms as written, NaN "
-                           "included") + (t.empty() ? "" : "; " + t));
+                           "included") +
+                   (t.empty() ? "" : "; " + t));
   }
 
   void bounded_factors() {
     const std::string t = each([&](const Member &m) {
       const std::string e = extreme_names(m);
       if (!e.empty())
-        return "the factor is in [0, 1], as " + e + " only moves one way and its coefficient has a "
+        return "the factor is in [0, 1], as " + e +
+               " only moves one way and its coefficient has a "
                "known sign; no exponent of a term exceeds 0";
       if (!m.centers.empty())
-        return std::string("a binomial matrix in the change of the mean, which is no more than the "
-                           "range of the data");
+        return std::string(
+            "a binomial matrix in the change of the mean, which is no more than the "
+            "range of the data");
       return std::string();
     });
     note("N3", t.empty() ? "nothing is multiplied while the pass runs" : t);
@@ -135,7 +142,8 @@ private:
   void units() {
     const std::string t = each([&](const Member &m) {
       if (m.deferred.empty()) return std::string();
-      return "reduced values come in once, at the end, as `" + m.deferred + "`; no inverse is taken";
+      return "reduced values come in once, at the end, as `" + m.deferred +
+             "`; no inverse is taken";
     });
     note("N4", t.empty() ? "no factor is inverted" : t);
   }
@@ -220,8 +228,8 @@ void note_obligations(OnlinePlan &plan) { Notes(plan).run(); }
 
 std::string certificate(const OnlinePlan &plan) {
   std::ostringstream o;
-  o << "online: " << plan.func << ".update(" << plan.stage - 1 << ") in one pass over "
-    << plan.var << "\n";
+  o << "online: " << plan.func << ".update(" << plan.stage - 1 << ") in one pass over " << plan.var
+    << "\n";
   for (const Member &m : plan.members) write_member(o, m);
   if (!plan.inlined.empty()) o << "  put in: " << names(plan.inlined) << "\n";
   if (!plan.read_afterwards.empty())
@@ -229,7 +237,8 @@ std::string certificate(const OnlinePlan &plan) {
   for (const Obligation &n : plan.obligations) o << "  " << n.name << "  " << n.evidence << "\n";
   const NumericBound &b = plan.bound;
   o << "  bound: |error| <= (" << b.per_block << " blocks + " << b.per_point
-    << " points of a block + " << b.fixed << ") u * sum of |what is accumulated|, besides what the terms lose\n";
+    << " points of a block + " << b.fixed
+    << ") u * sum of |what is accumulated|, besides what the terms lose\n";
   return o.str();
 }
 

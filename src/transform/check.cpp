@@ -21,9 +21,7 @@ using Values = std::vector<CheckValue>;
 struct Key {
   int member;
   Coords at;
-  bool operator<(const Key &o) const {
-    return member != o.member ? member < o.member : at < o.at;
-  }
+  bool operator<(const Key &o) const { return member != o.member ? member < o.member : at < o.at; }
 };
 
 /// The plan with every pure Func put in, so that a mask means the same wherever it is written.
@@ -134,8 +132,8 @@ public:
       for (const Accumulator &a : m.accumulators) st.accumulators.push_back(eval_.of(a.identity));
       st.centers.resize(m.centers.size());
       for (size_t c = 0; c < m.centers.size(); c++)
-        st.centers[c] = in_field_ ? eval_.random(m.centers[c].type, hash(k, 7 + c), false)
-                                  : CheckValue();
+        st.centers[c] =
+            in_field_ ? eval_.random(m.centers[c].type, hash(k, 7 + c), false) : CheckValue();
       s[k] = std::move(st);
     }
     if (!in_field_) {
@@ -434,9 +432,9 @@ std::string field_run(const OnlinePlan &plan, const CheckOptions &o, References 
       const bool is_float = m.written[i].type().is_float();
       if (is_float ? eval.same(wanted[i], got[i]) : wanted[i].i == got[i].i) continue;
       return m.func + (split ? ": two merged halves differ from the whole"
-                             : which == References::Random
-                                   ? ": streaming with random references differs"
-                                   : ": streaming with the plan's own references differs");
+                       : which == References::Random
+                           ? ": streaming with random references differs"
+                           : ": streaming with the plan's own references differs");
     }
   }
   return {};
@@ -501,8 +499,8 @@ std::string compare_row(const Program &, const OnlinePlan &plan, const CheckOpti
   RealEvaluator eval(o.seed, true, size, masks, o.points, o.block);
   Simulation sim(plan, eval, false, o);
   const int blocks = (o.points + o.block - 1) / o.block;
-  const double bound = plan.bound.per_block * blocks + plan.bound.per_point * o.block +
-                       plan.bound.fixed + o.points;
+  const double bound =
+      plan.bound.per_block * blocks + plan.bound.per_point * o.block + plan.bound.fixed + o.points;
   for (int form = 1; form <= 2; form++) {
     const auto wide = float_run(plan, o, true, size, masks, form);
     const auto narrow = float_run(plan, o, false, size, masks, form);
@@ -517,16 +515,15 @@ std::string compare_row(const Program &, const OnlinePlan &plan, const CheckOpti
           if (exact[at].values[v].i != wide[at].values[v].i) return where + ": differs";
           continue;
         }
-        const double e = exact[at].values[v].d, w = wide[at].values[v].d,
-                     t = typed[at].values[v].d, f = narrow[at].values[v].d;
+        const double e = exact[at].values[v].d, w = wide[at].values[v].d, t = typed[at].values[v].d,
+                     f = narrow[at].values[v].d;
         const std::string numbers = ": textbook " + std::to_string(e) + ", one pass " +
                                     std::to_string(w) + " (double); " + std::to_string(t) + ", " +
                                     std::to_string(f) + " (as typed)";
         if (!same_kind(e, w, o.same_infinities) || !same_kind(t, f, o.same_infinities))
           return where + numbers;
         if (!std::isfinite(e) || !std::isfinite(t)) continue;
-        const double scale =
-            std::max({exact[at].magnitude, wide[at].magnitude, std::abs(e)});
+        const double scale = std::max({exact[at].magnitude, wide[at].magnitude, std::abs(e)});
         if (std::abs(w - e) > 1e-9 * scale + 1e-300) return where + numbers;
         const double u = m.written[v].type().bits() == 64 ? 1.2e-16 : 6.0e-8;
         const double members = static_cast<double>(plan.members.size());
@@ -540,7 +537,8 @@ std::string compare_row(const Program &, const OnlinePlan &plan, const CheckOpti
 
 }  // namespace
 
-std::string check_in_fields(const Program &p, const OnlinePlan &given, const CheckOptions &options) {
+std::string check_in_fields(const Program &p, const OnlinePlan &given,
+                            const CheckOptions &options) {
   const OnlinePlan plan = flattened(p, given);
   for (References which : {References::Random, References::Own}) {
     for (bool split : {false, true}) {
@@ -551,7 +549,8 @@ std::string check_in_fields(const Program &p, const OnlinePlan &given, const Che
   return {};
 }
 
-std::string check_in_floats(const Program &p, const OnlinePlan &given, const CheckOptions &options) {
+std::string check_in_floats(const Program &p, const OnlinePlan &given,
+                            const CheckOptions &options) {
   const OnlinePlan plan = flattened(p, given);
   for (int m = 0; m < static_cast<int>(Masks::kCount); m++) {
     for (double size : {1.0, 30.0, 1e4}) {

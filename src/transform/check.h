@@ -17,7 +17,8 @@ struct CheckOptions {
   uint64_t seed = 1;
   int points = 23;  ///< of the domain
   int block = 5;
-  bool same_infinities = true;  ///< floats: where the textbook form is not finite, the same NaN or infinity
+  bool same_infinities =
+      true;  ///< floats: where the textbook form is not finite, the same NaN or infinity
 };
 
 /// Empty, or what differs: streaming with random references, streaming with the plan's own, merging two halves.

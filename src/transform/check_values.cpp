@@ -50,16 +50,22 @@ CheckValue CheckEvaluator::compute(const Expr &e) {
     return call(op, args);
   }
   switch (e.kind()) {
-#define BINARY(K)                                                                             \
-  case NodeKind::K:                                                                           \
-    return binary(NodeKind::K, e.type(), of(e.as<K>()->a), of(e.as<K>()->b));
-    BINARY(Add) BINARY(Sub) BINARY(Mul) BINARY(Div) BINARY(Mod) BINARY(Min) BINARY(Max)
+#define BINARY(K) \
+  case NodeKind::K: return binary(NodeKind::K, e.type(), of(e.as<K>()->a), of(e.as<K>()->b));
+    BINARY(Add)
+    BINARY(Sub)
+    BINARY(Mul)
+    BINARY(Div)
+    BINARY(Mod)
+    BINARY(Min)
+    BINARY(Max)
 #undef BINARY
 #define COMPARE(K) \
   case NodeKind::K: return compare(NodeKind::K, e.as<K>()->a, e.as<K>()->b);
-    COMPARE(LT) COMPARE(LE) COMPARE(GT) COMPARE(GE) COMPARE(EQ) COMPARE(NE)
+    COMPARE(LT)
+    COMPARE(LE) COMPARE(GT) COMPARE(GE) COMPARE(EQ) COMPARE(NE)
 #undef COMPARE
-    default: return random(e.type(), mix(hash(e), static_cast<uint64_t>(point)), false);
+        default : return random(e.type(), mix(hash(e), static_cast<uint64_t>(point)), false);
   }
 }
 
@@ -142,8 +148,7 @@ CheckValue integer_call(const Call *op, const std::vector<CheckValue> &args) {
   for (const CheckValue &a : args) h = mix(h, static_cast<uint64_t>(a.i) ^ a.p);
   if (op->op == Intrinsic::abs && !op->args[0].type().is_float())
     return integer(std::abs(args[0].i));
-  return integer(op->type.is_bool() ? static_cast<int64_t>(h & 1)
-                                    : static_cast<int64_t>(h % 1000));
+  return integer(op->type.is_bool() ? static_cast<int64_t>(h & 1) : static_cast<int64_t>(h % 1000));
 }
 
 // ---- fields ----------------------------------------------------------------------------------------
@@ -337,7 +342,8 @@ CheckValue FieldEvaluator::call(const Call *op, const std::vector<CheckValue> &a
     case Intrinsic::fast_pow:
       if (literal(op->args[1], &v) && v == std::floor(v) && v >= 0 && v <= 64) {
         CheckValue r = one;
-        for (int i = 0; i < static_cast<int>(v); i++) r = binary(NodeKind::Mul, op->type, r, args[0]);
+        for (int i = 0; i < static_cast<int>(v); i++)
+          r = binary(NodeKind::Mul, op->type, r, args[0]);
         return r;
       }
       if (literal(op->args[1], &v) && v == 0.5) return root(args[0]);

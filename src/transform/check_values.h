@@ -78,7 +78,11 @@ enum class Masks { All, None, NotFirst, OnlyFirst, NotLast, OnlyLastPoint, Rando
 class RealEvaluator : public CheckEvaluator {
 public:
   RealEvaluator(uint64_t seed, bool wide, double size, Masks masks, int points, int block)
-      : CheckEvaluator(seed), wide_(wide), size_(size), masks_(masks), points_(points),
+      : CheckEvaluator(seed),
+        wide_(wide),
+        size_(size),
+        masks_(masks),
+        points_(points),
         block_(block) {}
   CheckValue constant(Type t, double v) override;
   CheckValue random(Type t, uint64_t h, bool positive) override;

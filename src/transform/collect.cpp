@@ -94,8 +94,8 @@ private:
              "online on the pure definition of " + f.name + ", which is not a reduction",
              "one pass gives reductions; a Func indexed by " + request_.var +
                  " needs their final values, so a second pass",
-             "put online on an update that reduces over " + request_.var +
-                 ", and compute " + f.name + " in a loop of its own after it",
+             "put online on an update that reduces over " + request_.var + ", and compute " +
+                 f.name + " in a loop of its own after it",
              f.loc);
     }
     if (is_target && request_.stage >= f.stages()) {
@@ -149,14 +149,13 @@ private:
     }
     for (const Name &a : target_->args) {
       if (a != request_.var) continue;
-      refuse("S0805", request_.loc,
-             target_->name + " is indexed by " + request_.var +
-                 ": a pass over it needs a second one",
-             "online runs over a variable of the reduction: " + list(names),
-             "name one of these", target_->definitions[1].loc);
+      refuse(
+          "S0805", request_.loc,
+          target_->name + " is indexed by " + request_.var + ": a pass over it needs a second one",
+          "online runs over a variable of the reduction: " + list(names), "name one of these",
+          target_->definitions[1].loc);
     }
-    refuse("S0103", request_.loc,
-           "the update of " + target_->name + " has no RVar " + request_.var,
+    refuse("S0103", request_.loc, "the update of " + target_->name + " has no RVar " + request_.var,
            "its RVars are: " + list(names), "", target_->definitions[1].loc);
   }
 
@@ -265,8 +264,9 @@ private:
 
   [[noreturn]] void refuse_order(const Function &f, const Expr &value) {
     refuse("S0814", f.loc, "the order of the updates of " + f.name + " matters",
-           "its value `" + pretty(value) + "` is not an old value combined by +, *, min, max, && or "
-           "|| with something that does not use it",
+           "its value `" + pretty(value) +
+               "` is not an old value combined by +, *, min, max, && or "
+               "|| with something that does not use it",
            "only associative and commutative reductions can be merged block by block",
            f.definitions[1].loc);
   }
@@ -284,7 +284,8 @@ private:
     for (size_t i = 0; same && i < d.rvars.size(); i++) {
       const ReductionVariable &a = d.rvars[i], &b = plan_.rvars[i];
       same = equal(a.min, b.min) || analysis::can_prove(make_eq(a.min, b.min));
-      same = same && (equal(a.extent, b.extent) || analysis::can_prove(make_eq(a.extent, b.extent)));
+      same =
+          same && (equal(a.extent, b.extent) || analysis::can_prove(make_eq(a.extent, b.extent)));
       if (a.var != b.var) rename_[a.var] = make_var(b.var);
     }
     if (same) return;
@@ -351,8 +352,7 @@ private:
           if (which.empty() && (group_.count(n) || (n != g.name && depends(n)))) which = n;
         }
       }
-      refuse("S0804", current_->loc,
-             which + " is consumed by " + g.name + " before the pass ends",
+      refuse("S0804", current_->loc, which + " is consumed by " + g.name + " before the pass ends",
              g.name + " is a reduction outside the group, and " + current_->name +
                  " needs it while the pass runs",
              "add " + g.name + " to the list of online, if it reduces over the same domain", g.loc);
@@ -361,8 +361,7 @@ private:
       plan_.inlined.push_back(g.name);
     Substitution map;
     for (size_t i = 0; i < g.args.size(); i++) map[g.args[i]] = call->args[i];
-    const Expr body =
-        substitute(map, substitute_in_lets(g.pure().values[call->value_index]));
+    const Expr body = substitute(map, substitute_in_lets(g.pure().values[call->value_index]));
     constexpr double kLargest = 200000;
     if (tree_size(body, kLargest) >= kLargest) {
       refuse("S0118", current_->loc,
@@ -376,8 +375,8 @@ private:
   Expr reference(const Call *call) {
     const auto known = members_of_.find(call->name);
     if (known == members_of_.end()) {  // not collected yet: only a cycle could do that
-      refuse("S0804", current_->loc, call->name + " is consumed by " + current_->name +
-             " before it is computed", "", "");
+      refuse("S0804", current_->loc,
+             call->name + " is consumed by " + current_->name + " before it is computed", "", "");
     }
     std::unordered_set<Name> rvars;
     for (const ReductionVariable &r : plan_.rvars) rvars.insert(r.var);
@@ -450,14 +449,13 @@ private:
       if (uses_self(op->b)) return {};
       const Step s = match(op->a, value);
       if (!s.known || (s.term.defined() && s.op != Combine::Add)) return {};
-      const Expr term = s.term.defined() ? make_sub(s.term, op->b)
-                                         : make_sub(make_zero(e.type()), op->b);
+      const Expr term =
+          s.term.defined() ? make_sub(s.term, op->b) : make_sub(make_zero(e.type()), op->b);
       return {Combine::Add, term, true};
     }
     if (const Call *op = as_intrinsic(e, Intrinsic::fma)) {
       if (uses_self(op->args[0]) || uses_self(op->args[1])) return {};
-      return extended(match(op->args[2], value), Combine::Add,
-                      make_mul(op->args[0], op->args[1]));
+      return extended(match(op->args[2], value), Combine::Add, make_mul(op->args[0], op->args[1]));
     }
     if (const Select *op = e.as<Select>()) return match_choice(op, value);
     return {};

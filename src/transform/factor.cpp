@@ -157,9 +157,9 @@ bool Factoring::equal(const Polynomial &a, const Polynomial &b) {
 
 Polynomial Factoring::add(Polynomial a, const Polynomial &b, double factor) {
   for (const Monomial &m : b) {
-    const auto at = std::lower_bound(
-        a.begin(), a.end(), m,
-        [](const Monomial &x, const Monomial &y) { return compare(x, y) < 0; });
+    const auto at =
+        std::lower_bound(a.begin(), a.end(), m,
+                         [](const Monomial &x, const Monomial &y) { return compare(x, y) < 0; });
     const double c = m.coefficient * factor;
     if (at != a.end() && compare(*at, m) == 0) {
       const double sum = at->coefficient + c;
@@ -180,10 +180,9 @@ Polynomial Factoring::add(Polynomial a, const Polynomial &b, double factor) {
 namespace {
 
 void multiply_into(Monomial &m, const Power &p) {
-  const auto at =
-      std::lower_bound(m.powers.begin(), m.powers.end(), p, [](const Power &x, const Power &y) {
-        return ir::compare(x.base, y.base) < 0;
-      });
+  const auto at = std::lower_bound(
+      m.powers.begin(), m.powers.end(), p,
+      [](const Power &x, const Power &y) { return ir::compare(x.base, y.base) < 0; });
   if (at == m.powers.end() || !ir::equal(at->base, p.base)) {
     m.powers.insert(at, p);
   } else if ((at->exponent += p.exponent) == 0) {
@@ -485,8 +484,7 @@ Expr emit(const Monomial &m, Type t) {
     Expr &to = p.exponent < 0 ? below : above;
     to = times(to, emit_power(p.base, std::abs(p.exponent), t));
   }
-  if (m.coefficient != 1 || !above.defined())
-    above = times(above, make_float(t, m.coefficient));
+  if (m.coefficient != 1 || !above.defined()) above = times(above, make_float(t, m.coefficient));
   if (!above.defined()) above = make_float(t, 1);
   if (below.defined()) above = make_div(above, below);
   if (m.conditions.empty()) return above;

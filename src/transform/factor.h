@@ -85,7 +85,7 @@ Expr emit(const Monomial &m, Type t);
 Expr emit(const Polynomial &p, Type t);
 Expr emit_power(const Expr &base, double exponent, Type t);
 Expr emit_exp(double base, const Expr &exponent);
-Expr convert(const Expr &e, Type t);  ///< cast; folds constants
+Expr convert(const Expr &e, Type t);       ///< cast; folds constants
 Expr times(const Expr &a, const Expr &b);  ///< a * b; undefined or the constant 1 vanish
 Expr plus(const Expr &a, const Expr &b);   ///< undefined or the constant 0 vanish
 /// The literal's value, through casts and broadcasts.

@@ -24,8 +24,8 @@ Signs product(Signs a, Signs b) {
 }
 
 Signs sum(Signs a, Signs b) {
-  return {a.negative || b.negative, (a.zero && b.zero) || (a.negative && b.positive) ||
-                                        (a.positive && b.negative),
+  return {a.negative || b.negative,
+          (a.zero && b.zero) || (a.negative && b.positive) || (a.positive && b.negative),
           a.positive || b.positive};
 }
 
@@ -109,8 +109,7 @@ Signs signs_of(const Expr &e, const KnownSigns &known) {
     if (!a.negative || !b.negative) s.negative = false;
     return s;
   }
-  if (const Min *op = e.as<Min>())
-    return either(signs_of(op->a, known), signs_of(op->b, known));
+  if (const Min *op = e.as<Min>()) return either(signs_of(op->a, known), signs_of(op->b, known));
   return e.type().is_uint() ? from_zero() : Signs();
 }
 
@@ -121,8 +120,7 @@ Expr inline_everything(const Program &p, const Expr &e) {
     bool changed = false;
     now = rewrite(now, [&](const Expr &x) -> Expr {
       const Call *op = x.as<Call>();
-      const Function *f =
-          op && op->call_type == CallType::Halide ? p.find(op->name) : nullptr;
+      const Function *f = op && op->call_type == CallType::Halide ? p.find(op->name) : nullptr;
       if (!f || f->has_updates()) return x;
       Substitution map;
       for (size_t i = 0; i < f->args.size(); i++) map[f->args[i]] = op->args[i];
@@ -197,7 +195,8 @@ public:
     }
     if (const Select *op = e.as<Select>()) {
       bool holds;
-      if (conditions_.truth(op->condition, &holds)) return of(holds ? op->true_value : op->false_value);
+      if (conditions_.truth(op->condition, &holds))
+        return of(holds ? op->true_value : op->false_value);
       const Fact t = of(op->true_value), f = of(op->false_value);
       if (t == f) return t;
       return is_finite(t) && is_finite(f) ? Fact::Finite : Fact::Unknown;
@@ -206,8 +205,7 @@ public:
     if (const Sub *op = e.as<Sub>()) return add(of(op->a), negative(of(op->b)));
     if (const Mul *op = e.as<Mul>()) return multiply(op->a, op->b, false);
     if (const Div *op = e.as<Div>()) return multiply(op->a, op->b, true);
-    if (const Cast *op = e.as<Cast>())
-      return op->type.is_float() ? of(op->value) : Fact::Finite;
+    if (const Cast *op = e.as<Cast>()) return op->type.is_float() ? of(op->value) : Fact::Finite;
     if (const Max *op = e.as<Max>()) return largest(of(op->a), of(op->b), Fact::Low);
     if (const Min *op = e.as<Min>()) return largest(of(op->a), of(op->b), Fact::High);
     if (const Call *op = e.as<Call>()) return call(op);
@@ -256,8 +254,7 @@ private:
       case Intrinsic::fast_pow:
         if (literal(op->args[0], &v) && v > 0) return power(of(op->args[1]), v > 1);
         return Fact::Unknown;
-      case Intrinsic::fma:
-        return add(multiply(op->args[0], op->args[1], false), of(op->args[2]));
+      case Intrinsic::fma: return add(multiply(op->args[0], op->args[1], false), of(op->args[2]));
       case Intrinsic::likely:
       case Intrinsic::likely_if_innermost: return of(op->args[0]);
       case Intrinsic::abs:

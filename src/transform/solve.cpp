@@ -22,7 +22,8 @@ using namespace ir;
 namespace {
 
 constexpr size_t kMostAccumulators = 4;
-constexpr int kFirstCount = 1 << 20;  ///< references to counting members, until they get their places
+constexpr int kFirstCount =
+    1 << 20;  ///< references to counting members, until they get their places
 
 using Wrap = std::function<Expr(const Expr &)>;
 
@@ -173,10 +174,11 @@ private:
                  c->op != Intrinsic::pow && c->op != Intrinsic::fast_pow))
         return;
       if (sides_.of(x) != Side::Both || (c->type.bits() >= 32 && !c->type.is_bfloat())) return;
-      refuse("S0811", func().loc,
-             "`" + pretty(x) + "` of " + m_.func + " is computed in " + calotype::to_string(c->type),
-             "a repair multiplies by such exponentials again and again; 16 bits lose too much",
-             "take the exponential in float32: exp(cast<float>(...))", m_.loc);
+      refuse(
+          "S0811", func().loc,
+          "`" + pretty(x) + "` of " + m_.func + " is computed in " + calotype::to_string(c->type),
+          "a repair multiplies by such exponentials again and again; 16 bits lose too much",
+          "take the exponential in float32: exp(cast<float>(...))", m_.loc);
     });
   }
 
@@ -192,8 +194,8 @@ private:
     if (code == "S0803") {
       refuse("S0803", func().loc,
              "predicate " + at + " of " + m_.func + " depends on a reduction of the same pass",
-             "which points count would change with " + uses, "compute " + uses +
-                 " in a pass of its own, before", m_.loc);
+             "which points count would change with " + uses,
+             "compute " + uses + " in a pass of its own, before", m_.loc);
     }
     if (code == "S0813") {
       refuse("S0813", func().loc, "extern call " + at + " inside the cascade of " + m_.func,
@@ -426,8 +428,8 @@ private:
     }
     if (stay.size() == parts.size()) return;
     const Expr left = join_sum(stay, argument.type());
-    s.core = op->op == Intrinsic::pow ? emit_exp(base, left)
-                                      : make_intrinsic(op->type, op->op, {left});
+    s.core =
+        op->op == Intrinsic::pow ? emit_exp(base, left) : make_intrinsic(op->type, op->op, {left});
   }
 
   // ---- sums --------------------------------------------------------------------------------------------
@@ -482,10 +484,8 @@ private:
       Monomial r, k;
       k.coefficient = m.coefficient;
       k.exponentials = m.exponentials;
-      for (const Power &x : m.powers)
-        (sides_.of(x.base) == Side::R ? r : k).powers.push_back(x);
-      for (const Expr &c : m.conditions)
-        (sides_.of(c) == Side::R ? r : k).conditions.push_back(c);
+      for (const Power &x : m.powers) (sides_.of(x.base) == Side::R ? r : k).powers.push_back(x);
+      for (const Expr &c : m.conditions) (sides_.of(c) == Side::R ? r : k).conditions.push_back(c);
       size_t i = 0;
       while (i < groups.size() && Factoring::compare(groups[i].r, r) != 0) i++;
       if (i == groups.size()) groups.push_back({r, {}});
@@ -509,15 +509,14 @@ private:
       if (i == 0) first = now;
       bool same = now.size() == first.size();
       for (size_t j = 0; same && j < now.size(); j++)
-        same = now[j].base == first[j].base &&
-               Factoring::equal(now[j].exponent, first[j].exponent);
+        same = now[j].base == first[j].base && Factoring::equal(now[j].exponent, first[j].exponent);
       if (!same) throw Stuck{"S0801", core};
     }
     return first;
   }
 
   struct Factor {
-    Expr factor;                ///< exp(M.old - M.new)
+    Expr factor;  ///< exp(M.old - M.new)
     std::vector<int> centers;
   };
 
@@ -558,8 +557,7 @@ private:
     c.coefficient *= falls ? -1 : 1;
     if (!signs_of(emit(c, t), known_).not_negative()) refuse_growth(x, shown);
     const int index = center(*r);
-    if (std::find(centers.begin(), centers.end(), index) == centers.end())
-      centers.push_back(index);
+    if (std::find(centers.begin(), centers.end(), index) == centers.end()) centers.push_back(index);
     const Center &at = m_.centers[index];
     const Expr before = convert(make_var(at.before, at.type), t);
     const Expr now = convert(make_var(at.now, at.type), t);
@@ -568,8 +566,7 @@ private:
   }
 
   static bool is_one(const Monomial &m) {
-    return m.coefficient == 1 && m.powers.empty() && m.conditions.empty() &&
-           m.exponentials.empty();
+    return m.coefficient == 1 && m.powers.empty() && m.conditions.empty() && m.exponentials.empty();
   }
 
   [[noreturn]] void refuse_growth(const Exponential &x, const Expr &part) {
@@ -586,8 +583,7 @@ private:
 
   int center(const Reference &r) {
     for (size_t i = 0; i < m_.centers.size(); i++) {
-      if (m_.centers[i].reference >= 0 &&
-          m_.references[m_.centers[i].reference].symbol == r.symbol)
+      if (m_.centers[i].reference >= 0 && m_.references[m_.centers[i].reference].symbol == r.symbol)
         return static_cast<int>(i);
     }
     Center c;
@@ -727,7 +723,7 @@ private:
     double coefficient = 1;
     Expr k;
     std::vector<Expr> conditions;
-    std::vector<Expr> sums;                ///< A_i
+    std::vector<Expr> sums;  ///< A_i
     std::vector<int> powers;
     std::vector<std::vector<TaylorSum>> slopes;  ///< dA_i / dcenter_j
   };
@@ -1012,7 +1008,8 @@ private:
       if (!op || !literal(op->a, &v) || v != 1) return false;
       e = without_casts(op->b);
     }
-    return e.type() == points.type() && (equal(e, points) || analysis::can_prove(make_eq(e, points)));
+    return e.type() == points.type() &&
+           (equal(e, points) || analysis::can_prove(make_eq(e, points)));
   }
 
   // ---- max and min -------------------------------------------------------------------------------------
@@ -1045,8 +1042,8 @@ private:
     if (signs_of(h, known).not_negative()) return;
     refuse("S0807", func().loc,
            std::string(to_string(m_.combine)) + " in " + m_.func +
-               " with a factor that is not provably positive: `" +
-               pretty(s.wrapped(make_one(t_))) + "`",
+               " with a factor that is not provably positive: `" + pretty(s.wrapped(make_one(t_))) +
+               "`",
            "only a positive factor keeps the order of what it multiplies",
            "take the " + std::string(to_string(m_.combine)) +
                " without the factor, or make its sign evident (a sum of exponentials, abs, a "
@@ -1109,8 +1106,7 @@ private:
     for (const Expr &w : m_.written) {
       const Side side = sides_.of(w);
       if (side != Side::R && side != Side::Both) continue;
-      refuse("S0807", func().loc,
-             "`" + pretty(w) + "` of " + m_.func + " uses " + used_members(w),
+      refuse("S0807", func().loc, "`" + pretty(w) + "` of " + m_.func + " uses " + used_members(w),
              "the place of a largest value is kept, not repaired",
              "take the argmax of what does not depend on " + used_members(w) +
                  ": a positive factor or a shift does not change it",
@@ -1125,8 +1121,8 @@ private:
       if (i != key) m_.accumulators.back().identity = make_zero(t_);
     }
     const bool largest = m_.combine == Combine::ArgMax;
-    const Expr better = largest ? make_gt(symbols[key], m_.init[key])
-                                : make_lt(symbols[key], m_.init[key]);
+    const Expr better =
+        largest ? make_gt(symbols[key], m_.init[key]) : make_lt(symbols[key], m_.init[key]);
     for (size_t i = 0; i < symbols.size(); i++)
       m_.values.push_back(make_select(better, symbols[i], m_.init[i]));
   }

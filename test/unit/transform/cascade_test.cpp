@@ -1,7 +1,6 @@
 // Repair maps of known cascades, and what is refused.
 #include "transform/cascade.h"
 
-
 #include <doctest/doctest.h>
 
 #include <iostream>
@@ -18,100 +17,7 @@ namespace calotype::test {
 namespace {
 
 using namespace transform;
-
-const std::string kMax = max_of("M", "i", "@X(r, i)");
-const std::string kSum = sum_of("L", "i", "exp(@X(r, i) - M(i))");
-const std::string kPlain = sum_of("S", "i", "@X(r, i)");
-const std::string kMean = pure_func("mean", "i", "S(i)*0.0416666679f");
-
-struct Known {
-  const char *name;
-  std::string funcs;
-  std::vector<ir::Name> members;
-  RepairClass repair_class = RepairClass::Scale;
-  size_t accumulators = 1;
-};
-
-std::vector<Known> known_cascades() {
-  const std::string m = kMax, l = kSum, s = kPlain + kMean;
-  const auto sum = [](const std::string &term) { return sum_of("O", "d, i", term); };
-  const auto max = [](const std::string &term) { return max_of("O", "d, i", term); };
-  const std::string masked = "select(r <= i + n, @X(r, i)*0.125f, -inf:f32)";
-  const std::string masked_max = max_of("M", "i", masked);
-  const auto C = RepairClass::Scale;
-  const auto R = RepairClass::FiniteRank;
-  const auto H = RepairClass::Shift;
-  const auto I = RepairClass::Independent;
-  return {
-      {"softmax denominator", m + sum("exp(@X(r, i) - M(i))"), {"M"}, C, 1},
-      {"weighted sum", m + sum("exp(@X(r, i) - M(i))*@V(r, d)"), {"M"}, C, 1},
-      {"weighted sum, normalised", m + l + sum("exp(@X(r, i) - M(i))/L(i)*@V(r, d)"), {"M", "L"}, C, 1},
-      {"masked inside", masked_max + sum_of("L", "i", "exp(" + masked + " - M(i))") +
-       sum("exp(" + masked + " - M(i))/L(i)*@V(r, d)"), {"M", "L"}, C, 1},
-      {"masked outside", masked_max +
-       sum("select(r <= i + n, exp(@X(r, i)*0.125f - M(i))*@V(r, d), 0.0f)"), {"M"}, C, 1},
-      {"masked outside, opposite", masked_max +
-       sum("select(r > i + n, 0.0f, exp(@X(r, i)*0.125f - M(i))*@V(r, d))"), {"M"}, C, 1},
-      {"mask lifted", masked_max +
-       sum("exp(select(r <= i + n, @X(r, i)*0.125f - M(i), -inf:f32))*@V(r, d)"), {"M"}, C, 1},
-      {"bias and soft cap", max_of("M", "i", "20.0f*tanh(@X(r, i)/20.0f) + @B(r, i)") +
-       sum("exp(20.0f*tanh(@X(r, i)/20.0f) + @B(r, i) - M(i))*@V(r, d)"), {"M"}, C, 1},
-      {"temperature", m + sum("exp((@X(r, i) - M(i))*0.3f)*@V(r, d)"), {"M"}, C, 1},
-      {"grouped heads", m + l + sum("exp(@X(r, i/4) - M(i/4))/L(i/4)*@V(r, d)"), {"M", "L"}, C, 1},
-      {"dropout", m + l + sum("select(@B(r, i) > 0.1f, exp(@X(r, i) - M(i))/L(i), 0.0f)*@V(r, d)"),
-       {"M", "L"}, C, 1},
-      {"sink", m + reduction("L", "i", "exp(@W(i) - M(i))", "L(i) + exp(@X(r, i) - M(i))") +
-       sum("exp(@X(r, i) - M(i))/L(i)*@V(r, d)"), {"M", "L"}, C, 1},
-      {"sink in the maximum too",
-       reduction("M", "i", "@W(i)", "max(M(i), @X(r, i))") +
-       reduction("L", "i", "exp(@W(i) - M(i))", "L(i) + exp(@X(r, i) - M(i))") +
-       sum("exp(@X(r, i) - M(i))/L(i)*@V(r, d)"), {"M", "L"}, C, 1},
-      {"base 2", m + sum("pow(2.0f, @X(r, i) - M(i))"), {"M"}, C, 1},
-      {"log-sum-exp in the exponent", m + l + pure_func("E", "i", "M(i) + log(L(i))") +
-       sum("exp(@X(r, i) - E(i))*@V(r, d)"), {"M", "L"}, C, 1},
-      {"smallest", reduction("M", "i", "inf:f32", "min(M(i), @X(r, i))") +
-       sum("exp(M(i) - @X(r, i))*@V(r, d)"), {"M"}, C, 1},
-      {"variance", s + sum("(@X(r, i) - mean(i))*(@X(r, i) - mean(i))"), {"S"}, R, 3},
-      {"third moment", s + sum("(@X(r, i) - mean(i))*(@X(r, i) - mean(i))*(@X(r, i) - mean(i))"),
-       {"S"}, R, 4},
-      {"LayerNorm then dot", s + sum_of("Q", "i", "(@X(r, i) - mean(i))*(@X(r, i) - mean(i))") +
-       sum("(@X(r, i) - mean(i))*(1.0f/sqrt(Q(i)*0.0416666679f + 0.001f))*@V(r, d)"), {"S", "Q"}, R, 2},
-      {"RMSNorm then dot", sum_of("S", "i", "@X(r, i)*@X(r, i)") +
-       sum("@X(r, i)*@V(r, d)/sqrt(S(i)*0.0416666679f + 0.001f)"), {"S"}, C, 1},
-      {"covariance", s + sum_of("T", "d", "@V(r, d)") +
-       sum("(@X(r, i) - mean(i))*(@V(r, d) - T(d)/24.0f)"), {"S", "T"}, R, 4},
-      {"weighted mean", sum_of("A", "i", "@B(r, i)*@B(r, i)") +
-       sum_of("S", "i", "@B(r, i)*@B(r, i)*@X(r, i)") +
-       sum("@B(r, i)*@B(r, i)*(@X(r, i) - S(i)/A(i))*(@X(r, i) - S(i)/A(i))"), {"A", "S"}, R, 3},
-      {"dQ with inner delta", m + sum_of("D", "i", "exp(@X(r, i) - M(i))*@B(r, i)") +
-       sum("exp(@X(r, i) - M(i))*(@B(r, i) - D(i))*@V(r, d)"), {"M", "D"}, R, 2},
-      {"scaled by the largest size", max_of("A", "i", "abs(@X(r, i))") +
-       sum("@X(r, i)/A(i)*@V(r, d)"), {"A"}, C, 1},
-      {"max of log-softmax", m + l + max("@X(r, i) - M(i) - log(L(i))"), {"M", "L"}, H, 1},
-      {"max of log of softmax", m + l + max("log(exp(@X(r, i) - M(i))/L(i))"), {"M", "L"}, H, 1},
-      {"max of softmax", m + l + max("exp(@X(r, i) - M(i))/L(i)"), {"M", "L"}, C, 1},
-      {"min of softmax", m + l + reduction("O", "d, i", "inf:f32",
-       "min(O(d, i), exp(@X(r, i) - M(i))/L(i))"), {"M", "L"}, C, 1},
-      {"safe quotient", masked_max + sum_of("L", "i", "exp(" + masked + " - M(i))") +
-       sum("select(L(i) == 0.0f, 0.0f, exp(" + masked + " - M(i))/L(i))*@V(r, d)"), {"M", "L"}, C, 1},
-      {"masked outside, normalised", masked_max +
-       sum_of("L", "i", "select(r <= i + n, exp(@X(r, i)*0.125f - M(i)), 0.0f)") +
-       sum("select(r <= i + n, exp(@X(r, i)*0.125f - M(i))/L(i), 0.0f)*@V(r, d)"), {"M", "L"}, C, 1},
-      {"independent", m + sum("@X(r, i)*@V(r, d)"), {"M"}, I, 1},
-      {"predicate of the domain",
-       max_of("M", "i", "@X(r, i)", "r in 0 +: 24 if r <= i + n") +
-       sum_of("L", "i", "exp(@X(r, i) - M(i))", "r in 0 +: 24 if r <= i + n") +
-       sum_of("O", "d, i", "exp(@X(r, i) - M(i))/L(i)*@V(r, d)", "r in 0 +: 24 if r <= i + n"),
-       {"M", "L"}, C, 1},
-      {"other names of the loop",
-       max_of("M", "i", "@X(q, i)", "q in 0 +: 24") +
-       sum_of("L", "j", "exp(@X(k, j) - M(j))", "k in 0 +: 24") +
-       sum("exp(@X(r, i) - M(i))/L(i)*@V(r, d)"), {"M", "L"}, C, 1},
-      {"two loops", max_of("M", "i", "@X(r + 4*s, i)", "r in 0 +: 4, s in 0 +: 6") +
-       sum_of("O", "d, i", "exp(@X(r + 4*s, i) - M(i))*@V(r + 4*s, d)", "r in 0 +: 4, s in 0 +: 6"),
-       {"M"}, C, 1},
-  };
-}
+using namespace cascades;
 
 std::string check(const ir::Program &p, const OnlinePlan &plan) {
   CheckOptions o;
@@ -224,7 +130,8 @@ TEST_CASE("online: wrong plans are caught") {
 TEST_CASE("online: certificates") {
   std::string all;
   for (const Known &k : known_cascades())
-    all += std::string("== ") + k.name + "\n" + certificate(*plan_of(cascade_text(k.funcs), k.members).plan);
+    all += std::string("== ") + k.name + "\n" +
+           certificate(*plan_of(cascade_text(k.funcs), k.members).plan);
   CHECK_GOLDEN("transform/certificates", all);
 }
 
@@ -243,7 +150,7 @@ public:
     funcs_ += sum_of("L", "i", pick(2) ? e : "exp(" + x + " - M(i))");
     if (pick(2)) term = term + "/L(i)";
     if (pick(2)) term = term + "*@V(r, d)";
-    if (pick(3) == 0) term = "select(r + i < n, " + term + ", 0.0f)";
+    if (pick(3) == 0) term = "select(r + i < @n, " + term + ", 0.0f)";
     switch (pick(6)) {
       case 0: term = "(@X(r, i) - mean(i))*(@X(r, i) - mean(i))*@V(r, d)/L(i)"; break;
       case 1: term = "(@B(r, i) - mean(i))*" + term; break;
@@ -283,7 +190,7 @@ private:
     std::string x = scaled("@X(r, i)");
     if (pick(3) == 0) x = x + " + @B(r, i)";
     if (pick(4) == 0) x = "20.0f*tanh(" + x + ")";
-    if (pick(2)) x = "select(r <= i + n, " + x + ", -inf:f32)";
+    if (pick(2)) x = "select(r <= i + @n, " + x + ", -inf:f32)";
     return x;
   }
   std::string tree(int depth) {

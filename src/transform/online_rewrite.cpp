@@ -1,0 +1,310 @@
+// See online_rewrite.h.
+#include "online_rewrite.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "../analysis/simplify.h"
+#include "../ir/visit.h"
+
+namespace calotype::transform {
+
+using namespace ir;
+
+namespace {
+
+class Rewriter {
+public:
+  Rewriter(const Program &p, const OnlinePlan &plan, const Expr &block)
+      : p_(p), plan_(plan), block_(block) {}
+
+  OnlineRewrite run() {
+    name_loops();
+    std::unordered_set<Name> done;
+    out_.program.name = p_.name;
+    out_.program.outputs = p_.outputs;
+    out_.program.params = p_.params;
+    out_.program.renamed = p_.renamed;
+    for (const Function &f : p_.funcs) {
+      bool member = false;
+      for (size_t i = 0; i < plan_.members.size(); i++) {
+        const Member &m = plan_.members[i];
+        if (m.counts || m.func != f.name) continue;
+        member = true;
+        add_counts_of(m, done);
+        add_member(i);
+      }
+      out_.program.funcs.push_back(member ? result_of(f) : f);
+      if (member) out_.results.push_back(f.name);
+    }
+    keep_reachable();
+    return std::move(out_);
+  }
+
+private:
+  // ---- names -----------------------------------------------------------------------------------------
+
+  void name_loops() {
+    outer_ = plan_.var + ".o";
+    inner_ = plan_.var + ".i";
+    time_ = plan_.var + ".t";
+    for (const ReductionVariable &r : plan_.rvars) {
+      if (r.var != plan_.var) continue;
+      min_ = r.min;
+      extent_ = r.extent;
+    }
+    const Expr one = make_int(Int(32), 1);
+    out_.block_var = outer_;
+    out_.blocks = analysis::simplify(make_div(make_add(extent_, make_sub(block_, one)), block_));
+  }
+
+  static std::string name_of(const Member &m, const Program &p) {
+    const Function *f = p.find(m.func);
+    const bool tuple = f && f->types.size() > 1 && m.written.size() == 1;
+    return m.func + (tuple ? "." + std::to_string(m.value_index) : "");
+  }
+  Name part(const Member &m) const { return name_of(m, p_) + ".part"; }
+  Name state(const Member &m) const { return name_of(m, p_) + ".state"; }
+  Name now(const Member &m) const { return name_of(m, p_) + ".now"; }
+
+  static std::vector<Expr> vars(const std::vector<Name> &names) {
+    std::vector<Expr> r;
+    for (const Name &n : names) r.push_back(make_var(n));
+    return r;
+  }
+  static std::vector<Expr> with(std::vector<Expr> args, const Expr &t) {
+    args.push_back(t);
+    return args;
+  }
+
+  Function function(Name name, const Member &m, std::vector<Type> types, bool with_time) const {
+    Function f;
+    f.name = name;
+    f.loc = m.loc;
+    f.args = m.args;
+    if (with_time) f.args.push_back(time_);
+    f.types = std::move(types);
+    return f;
+  }
+
+  static Definition pure(const Function &f, std::vector<Expr> values) {
+    Definition d;
+    d.args = vars(f.args);
+    d.values = std::move(values);
+    d.loc = f.loc;
+    return d;
+  }
+
+  Expr last_block() const {
+    return analysis::simplify(make_sub(out_.blocks, make_int(Int(32), 1)));
+  }
+
+  // ---- references and centers at a time --------------------------------------------------------------
+
+  /// m's references as the values after block t.
+  Substitution references_at(const Member &m, const Expr &t) const {
+    Substitution map;
+    for (const Reference &r : m.references) {
+      const Member &o = plan_.members[static_cast<size_t>(r.member)];
+      map[r.symbol] = make_func_call(r.type, now(o), with(r.args, t), r.value);
+    }
+    return map;
+  }
+
+  /// m's references as results; counts have no Func of their own.
+  Substitution results(const Member &m) const {
+    Substitution map;
+    const Expr last = last_block();
+    for (const Reference &r : m.references) {
+      const Member &o = plan_.members[static_cast<size_t>(r.member)];
+      const int value = o.written.size() > 1 ? r.value : o.value_index;
+      map[r.symbol] = o.counts ? make_func_call(r.type, now(o), with(r.args, last), 0)
+                               : make_func_call(r.type, o.func, r.args, value);
+    }
+    return map;
+  }
+
+  void bind_centers(const Member &m, const Expr &t, bool before, Substitution &map) const {
+    const Substitution at = references_at(m, t);
+    for (const Center &c : m.centers) map[before ? c.before : c.now] = substitute(at, c.running);
+  }
+
+  void bind_accumulators(const Member &m, const std::vector<Expr> &at, Substitution &map) const {
+    for (size_t i = 0; i < m.accumulators.size(); i++) {
+      const Accumulator &a = m.accumulators[i];
+      map[a.symbol] = make_func_call(a.type, state(m), at, static_cast<int>(i));
+    }
+  }
+
+  // ---- the Funcs of one member -----------------------------------------------------------------------
+
+  void add_counts_of(const Member &m, std::unordered_set<Name> &done) {
+    for (const Reference &r : m.references) {
+      const Member &c = plan_.members[static_cast<size_t>(r.member)];
+      if (c.counts && done.insert(c.func).second) add_member(static_cast<size_t>(r.member));
+    }
+  }
+
+  void add_member(size_t index) {
+    const Member &m = plan_.members[index];
+    std::vector<Type> types;
+    std::vector<Expr> identities;
+    for (const Accumulator &a : m.accumulators) {
+      types.push_back(a.type);
+      identities.push_back(a.identity);
+    }
+    add_part(m, types, identities);
+    add_state(m, types, identities);
+    add_now(m);
+    OnlineStage stage;
+    stage.func = state(m);
+    stage.part = part(m);
+    if (index + 1 < plan_.members.size()) stage.now = now(m);
+    stage.needs_old = is_read_old(static_cast<int>(index));
+    out_.stages.push_back(stage);
+  }
+
+  bool is_read_old(int index) const {
+    for (const Member &m : plan_.members) {
+      for (const Center &c : m.centers) {
+        for (const Reference &r : m.references) {
+          if (r.member == index && uses_var(c.running, r.symbol)) return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  void add_part(const Member &m, const std::vector<Type> &types,
+                const std::vector<Expr> &identities) {
+    Function f = function(part(m), m, types, true);
+    f.definitions.push_back(pure(f, identities));
+    Definition d;
+    d.loc = m.loc;
+    d.args = vars(f.args);
+    const Expr offset =
+        analysis::simplify(make_add(make_mul(make_var(time_), block_), make_var(inner_)));
+    Substitution map;
+    map[plan_.var] = analysis::simplify(make_add(min_, offset));
+    bind_centers(m, make_var(time_), false, map);
+    std::vector<Expr> old, terms;
+    for (size_t i = 0; i < m.accumulators.size(); i++) {
+      old.push_back(make_func_call(types[i], f.name, d.args, static_cast<int>(i)));
+      terms.push_back(substitute(map, m.accumulators[i].term));
+    }
+    d.values = combine(m, old, terms);
+    for (ReductionVariable r : plan_.rvars) {
+      if (r.var == plan_.var) r = {inner_, make_int(Int(32), 0), block_};
+      d.rvars.push_back(r);
+    }
+    d.predicate = make_lt(offset, extent_);
+    if (m.predicate.defined()) {  // which may read data, so only inside the domain
+      d.predicate = make_intrinsic(Bool(), Intrinsic::if_then_else,
+                                   {d.predicate, substitute(map, m.predicate), make_bool(false)});
+    }
+    f.definitions.push_back(std::move(d));
+    out_.program.funcs.push_back(std::move(f));
+  }
+
+  void add_state(const Member &m, const std::vector<Type> &types,
+                 const std::vector<Expr> &identities) {
+    Function f = function(state(m), m, types, true);
+    f.definitions.push_back(pure(f, identities));
+    Definition d;
+    d.loc = m.loc;
+    const Expr t = make_var(outer_), before = make_sub(t, make_int(Int(32), 1));
+    d.args = with(vars(m.args), t);
+    Substitution map;
+    bind_centers(m, before, true, map);
+    bind_centers(m, t, false, map);
+    bind_accumulators(m, with(vars(m.args), before), map);
+    std::vector<Expr> left, right;
+    for (size_t i = 0; i < m.accumulators.size(); i++) {
+      left.push_back(substitute(map, m.accumulators[i].repair));
+      right.push_back(make_func_call(types[i], part(m), d.args, static_cast<int>(i)));
+    }
+    d.values = combine(m, left, right);
+    d.rvars.push_back({outer_, make_int(Int(32), 0), out_.blocks});
+    f.definitions.push_back(std::move(d));
+    out_.program.funcs.push_back(std::move(f));
+  }
+
+  void add_now(const Member &m) {
+    std::vector<Type> types;
+    for (const Expr &v : m.values) types.push_back(v.type());
+    Function f = function(now(m), m, types, true);
+    Substitution map = references_at(m, make_var(time_));
+    bind_accumulators(m, vars(f.args), map);
+    std::vector<Expr> values;
+    for (const Expr &v : m.values) values.push_back(substitute(map, v));
+    f.definitions.push_back(pure(f, std::move(values)));
+    out_.program.funcs.push_back(std::move(f));
+  }
+
+  // ---- results ---------------------------------------------------------------------------------------
+
+  Function result_of(const Function &f) const {
+    Function r = f;
+    std::vector<Expr> values(f.types.size());
+    for (const Member &m : plan_.members) {
+      if (m.counts || m.func != f.name) continue;
+      for (size_t i = 0; i < m.values.size(); i++) {
+        const size_t at = m.values.size() > 1 ? i : static_cast<size_t>(m.value_index);
+        values[at] = result(m, i);
+      }
+    }
+    r.definitions = {pure(r, std::move(values))};
+    r.definitions[0].loc = f.pure().loc;
+    return r;
+  }
+
+  Expr result(const Member &m, size_t value) const {
+    const Expr last = last_block();
+    const Substitution final_values = results(m);
+    Substitution accumulators;
+    bind_accumulators(m, with(vars(m.args), last), accumulators);
+    if (m.repairs_at_end) {
+      Substitution map = accumulators;
+      bind_centers(m, last, true, map);
+      for (const Center &c : m.centers) map[c.now] = substitute(final_values, c.last);
+      for (const Accumulator &a : m.accumulators)
+        accumulators[a.symbol] = substitute(map, a.repair);
+    }
+    accumulators.insert(final_values.begin(), final_values.end());
+    return substitute(accumulators, m.values[value]);
+  }
+
+  void keep_reachable() {
+    std::unordered_set<Name> used(p_.outputs.begin(), p_.outputs.end());
+    std::vector<Function> kept;
+    for (auto f = out_.program.funcs.rbegin(); f != out_.program.funcs.rend(); ++f) {
+      if (!used.count(f->name)) continue;
+      for (const Definition &d : f->definitions) {
+        for (const Name &n : called_funcs(d)) used.insert(n);
+      }
+      kept.push_back(*f);
+    }
+    std::reverse(kept.begin(), kept.end());
+    out_.program.funcs = std::move(kept);
+    const auto gone = [&](const Name &n) { return !used.count(n); };
+    out_.stages.erase(std::remove_if(out_.stages.begin(), out_.stages.end(),
+                                     [&](const OnlineStage &s) { return gone(s.func); }),
+                      out_.stages.end());
+    out_.results.erase(std::remove_if(out_.results.begin(), out_.results.end(), gone),
+                       out_.results.end());
+  }
+
+  const Program &p_;
+  const OnlinePlan &plan_;
+  Expr block_, min_, extent_;
+  Name outer_, inner_, time_;
+  OnlineRewrite out_;
+};
+
+}  // namespace
+
+OnlineRewrite rewrite_online(const Program &p, const OnlinePlan &plan, const Expr &block) {
+  return Rewriter(p, plan, block).run();
+}
+
+}  // namespace calotype::transform
