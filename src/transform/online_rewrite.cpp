@@ -24,6 +24,7 @@ public:
     out_.program.name = p_.name;
     out_.program.outputs = p_.outputs;
     out_.program.params = p_.params;
+    out_.program.requirements = p_.requirements;
     out_.program.renamed = p_.renamed;
     for (const Function &f : p_.funcs) {
       bool member = false;

@@ -121,7 +121,7 @@ Expr inline_everything(const Program &p, const Expr &e) {
     now = rewrite(now, [&](const Expr &x) -> Expr {
       const Call *op = x.as<Call>();
       const Function *f = op && op->call_type == CallType::Halide ? p.find(op->name) : nullptr;
-      if (!f || f->has_updates()) return x;
+      if (!f || f->has_updates() || f->extern_stage()) return x;
       Substitution map;
       for (size_t i = 0; i < f->args.size(); i++) map[f->args[i]] = op->args[i];
       changed = true;
