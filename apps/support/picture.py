@@ -4,6 +4,7 @@ reader shows), or .npy. Arrays are [height, width, channels], the file's own int
 Not supported, and said so: interlaced, palette and sub-byte PNG.
 """
 import struct
+import sys
 import zlib
 
 import numpy as np
@@ -14,7 +15,7 @@ CHANNELS = {0: 1, 2: 3, 4: 2, 6: 4}  # by PNG colour type
 def load(path):
     if str(path).endswith(".npy"):
         planar = np.load(path)  # [channels, height, width]: dimension 0 of a pipeline is innermost
-        return np.moveaxis(planar, 0, -1)
+        return np.moveaxis(planar if planar.ndim == 3 else planar[None], 0, -1)
     return read_png(path)
 
 
@@ -93,3 +94,59 @@ def shifted(picture, dx, dy):
     rows = np.clip(np.arange(height) + dy, 0, height - 1)
     columns = np.clip(np.arange(width) + dx, 0, width - 1)
     return picture[rows][:, columns]
+
+
+# ---- the ends of the references: arguments, comparison, verdict --------------------------------------
+def files(name, arguments):
+    """The input, the output to judge, and further arguments as numbers."""
+    if len(arguments) < 3:
+        sys.exit(f"usage: check.py INPUT OUTPUT [ARGUMENTS]  of {name}")
+    return load(arguments[1]), load(arguments[2]), [float(a) for a in arguments[3:]]
+
+
+def judge(name, actual, expected, error, limit):
+    if actual.shape != expected.shape:
+        sys.exit(f"{name}: {actual.shape}, expected {expected.shape}")
+    limit = np.broadcast_to(limit, error.shape)
+    at = np.unravel_index(np.argmax(np.nan_to_num(error - limit, nan=np.inf)), error.shape)
+    if not error[at] <= limit[at]:
+        y, x, c = at
+        sys.exit(f"{name}: {actual[at]} at (x {x}, y {y}, c {c}), expected {expected[at]}: off by "
+                 f"{error[at]:g}, limit {limit[at]:g}; {np.sum(~(error <= limit))} samples are off")
+    print(f"{name}: {actual.size} samples, worst error {error[at]:g}, limit {limit[at]:g}")
+
+
+def check_exact(name, arguments, reference, kind):
+    source, actual, more = files(name, arguments)
+    expected = reference(source, *more)
+    if actual.dtype != kind or actual.shape != expected.shape:
+        sys.exit(f"{name}: {actual.dtype}{actual.shape}, expected {kind.__name__}{expected.shape}")
+    judge(name, actual, expected, np.abs(actual.astype(np.int64) - expected.astype(np.int64)), 0)
+
+
+def check_steps(name, arguments, reference, steps):
+    """16-bit samples within so many steps."""
+    source, actual, more = files(name, arguments)
+    expected = reference(as_u16(source), *more)
+    if actual.dtype != np.uint16 or actual.shape != expected.shape:
+        sys.exit(f"{name}: {actual.dtype}{actual.shape}, expected uint16{expected.shape}")
+    judge(name, actual, expected, np.abs(actual - expected), steps)
+
+
+def check_close(name, arguments, reference, tolerance, steps, relative=False):
+    """Floats (.npy) within the tolerance, 16-bit samples within so many steps of the clamped value. relative:
+    the reference gives the size that the tolerance is a part of, too."""
+    source, actual, more = files(name, arguments)
+    expected = reference(as_float(source), *more)
+    limit = tolerance
+    if relative:
+        expected, size = expected
+        limit = tolerance * size + 1e-30
+    if actual.dtype.kind != "f":
+        if actual.dtype != np.uint16:
+            sys.exit(f"{name}: {actual.dtype} samples, expected uint16")
+        expected = np.clip(expected, 0, 1) * 65535
+        limit = limit * 65535 + steps if relative else steps
+    if actual.shape != expected.shape:
+        sys.exit(f"{name}: {actual.shape}, expected {expected.shape}")
+    judge(name, actual, expected, np.abs(actual - expected), limit)

@@ -181,6 +181,10 @@ Interval Bounder::of(const Expr &e) {
   return r;
 }
 
+Interval Bounder::value(const Expr &e, bool *maybe_nan) {
+  return e.type().is_float() ? of_float(tidy(substitute_in_lets(e)), maybe_nan) : of(e);
+}
+
 // What is in memory varies too: the end of a region is no place to read it.
 bool Bounder::depends(const Expr &e) {
   auto it = depends_.find(e.get());
@@ -435,6 +439,14 @@ Interval Bounder::of_choice(const Expr &condition, const Expr &t, const Expr &f)
 Interval Bounder::of_call(const Call *op) {
   const Expr self(op);
   const Type t = op->type;
+  if (op->call_type == CallType::Halide && values_) {
+    bool nan = false;
+    Interval r = by_type(self), known = values_->of(op->name, op->value_index, &nan);
+    if (known.has_lower()) r.min = known.min;
+    if (known.has_upper()) r.max = known.max;
+    if (r.bounded()) r.unbounded_because.clear();
+    return r;
+  }
   switch (op->op) {
     case Intrinsic::likely:
     case Intrinsic::likely_if_innermost: return range(op->args[0]);
@@ -548,7 +560,7 @@ Interval Bounder::of_float(const Expr &e, bool *maybe_nan) {
     }
     case NodeKind::Min:
     case NodeKind::Max: {
-      // The second operand wins against NaN: the result is NaN only if that one is.
+      // The second operand wins against NaN: the result is NaN only if that one is, and then no end counts.
       const bool is_min = e.kind() == NodeKind::Min;
       bool nan_a = false, nan_b = false;
       Interval a = of_float(is_min ? e.as<Min>()->a : e.as<Max>()->a, &nan_a);
@@ -560,13 +572,13 @@ Interval Bounder::of_float(const Expr &e, bool *maybe_nan) {
         if (a.has_lower() && b.has_lower()) r.min = make_min(a.min, b.min);
         if (b.has_upper())
           r.max = nan_a || !a.has_upper() ? b.max : make_min(a.max, b.max);
-        else if (a.has_upper() && !nan_a && !nan_b)
+        else if (a.has_upper() && !nan_a)
           r.max = a.max;
       } else {
         if (a.has_upper() && b.has_upper()) r.max = make_max(a.max, b.max);
         if (b.has_lower())
           r.min = nan_a || !a.has_lower() ? b.min : make_max(a.min, b.min);
-        else if (a.has_lower() && !nan_a && !nan_b)
+        else if (a.has_lower() && !nan_a)
           r.min = a.min;
       }
       if (!r.bounded())
@@ -592,33 +604,16 @@ Interval Bounder::of_float(const Expr &e, bool *maybe_nan) {
       return r;
     }
     case NodeKind::Mul:
-    case NodeKind::Div: {
-      const bool mul = e.kind() == NodeKind::Mul;
-      Expr a = mul ? e.as<Mul>()->a : e.as<Div>()->a, b = mul ? e.as<Mul>()->b : e.as<Div>()->b;
-      if (mul && !depends(a)) std::swap(a, b);
-      const double *k = as_const_float(b);
-      Interval x = of_float(a, maybe_nan), r;
-      auto join = [&](const Expr &p, const Expr &q) {
-        return mul ? make_mul(p, q) : make_div(p, q);
-      };
-      if (k && *k != 0) {
-        const Expr &l = *k > 0 ? x.min : x.max, &h = *k > 0 ? x.max : x.min;
-        if (l.defined()) r.min = join(l, b);
-        if (h.defined()) r.max = join(h, b);
-        if (!r.bounded()) r.unbounded_because = x.unbounded_because;
-        return r;
-      }
-      Interval y = of_float(b, maybe_nan);
-      *maybe_nan = true;
-      if (x.bounded() && y.is_point()) {
-        Expr p = join(x.min, b), q = join(x.max, b);
-        return {make_min(p, q), make_max(p, q), {}};
-      }
-      r.unbounded_because = x.unbounded_because.empty() ? y.unbounded_because : x.unbounded_because;
-      return r;
-    }
+      return of_float_product(e.as<Mul>()->a, e.as<Mul>()->b, {}, make_mul, maybe_nan);
+    case NodeKind::Div:
+      return of_float_product(e.as<Div>()->a, e.as<Div>()->b, {}, make_div, maybe_nan);
     case NodeKind::Call: {
       const Call *op = e.as<Call>();
+      if (op->call_type == CallType::Halide && values_) {
+        Interval known = values_->of(op->name, op->value_index, maybe_nan);
+        if (!known.bounded()) known.unbounded_because = blame(e);
+        return known;
+      }
       if (op->op == Intrinsic::likely || op->op == Intrinsic::likely_if_innermost ||
           op->op == Intrinsic::strict_float) {
         return of_float(op->args[0], maybe_nan);
@@ -630,19 +625,8 @@ Interval Bounder::of_float(const Expr &e, bool *maybe_nan) {
         if (i.has_upper()) i.max = make_intrinsic(t, op->op, {i.max});
         return i;
       }
-      if (op->op == Intrinsic::fma && as_const_float(op->args[1]) &&
-          *as_const_float(op->args[1]) != 0) {
-        Interval x = of_float(op->args[0], maybe_nan), c = of_float(op->args[2], maybe_nan), r;
-        bool up = *as_const_float(op->args[1]) > 0;
-        const Expr &l = up ? x.min : x.max, &h = up ? x.max : x.min;
-        if (l.defined() && c.has_lower())
-          r.min = make_intrinsic(t, op->op, {l, op->args[1], c.min});
-        if (h.defined() && c.has_upper())
-          r.max = make_intrinsic(t, op->op, {h, op->args[1], c.max});
-        if (!r.bounded())
-          r.unbounded_because =
-              x.unbounded_because.empty() ? c.unbounded_because : x.unbounded_because;
-        return r;
+      if (op->op == Intrinsic::fma) {
+        return of_float_product(op->args[0], op->args[1], op->args[2], make_mul, maybe_nan);
       }
       break;
     }
@@ -650,6 +634,50 @@ Interval Bounder::of_float(const Expr &e, bool *maybe_nan) {
   }
   *maybe_nan = true;
   return Interval::everything(blame(e));
+}
+
+// a * b, a / b, or a * b + c in one rounding: `join` says which of the first two.
+Interval Bounder::of_float_product(const Expr &a, const Expr &b, const Expr &c,
+                                   Expr (*join)(Expr, Expr), bool *maybe_nan) {
+  const bool quotient = join == make_div;
+  if (!quotient && !depends(a) && depends(b)) return of_float_product(b, a, c, join, maybe_nan);
+  Interval x = of_float(a, maybe_nan), y = of_float(b, maybe_nan), add, r;
+  if (c.defined()) add = of_float(c, maybe_nan);
+  const auto end = [&](const Expr &p, const Expr &q, const Expr &plus) {
+    return plus.defined() ? make_intrinsic(p.type(), Intrinsic::fma, {p, q, plus}) : join(p, q);
+  };
+  const bool has_low = !c.defined() || add.has_lower(), has_high = !c.defined() || add.has_upper();
+  const double *k = as_const_float(b);
+  if (k && *k != 0) {
+    const Expr &l = *k > 0 ? x.min : x.max, &h = *k > 0 ? x.max : x.min;
+    if (l.defined() && has_low) r.min = end(l, b, add.min);
+    if (h.defined() && has_high) r.max = end(h, b, add.max);
+  } else {
+    *maybe_nan = true;  // 0 * infinity
+    // The extremes lie at the ends, unless a divisor passes through 0.
+    if (x.bounded() && (y.is_point() || (!quotient && y.bounded()))) {
+      for (const Expr &p : {x.min, x.max}) {
+        for (const Expr &q : {y.min, y.max}) {
+          if (has_low) {
+            Expr v = end(p, q, add.min);
+            r.min = r.min.defined() ? make_min(r.min, v) : v;
+          }
+          if (has_high) {
+            Expr v = end(p, q, add.max);
+            r.max = r.max.defined() ? make_max(r.max, v) : v;
+          }
+          if (y.is_point()) break;
+        }
+      }
+    }
+  }
+  if (!r.bounded()) {
+    for (const Interval *i : {&x, &y, &add}) {
+      if (r.unbounded_because.empty()) r.unbounded_because = i->unbounded_because;
+    }
+    if (r.unbounded_because.empty()) r.unbounded_because = "a division by what may be 0";
+  }
+  return r;
 }
 
 }  // namespace calotype::analysis

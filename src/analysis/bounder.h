@@ -8,6 +8,7 @@
 
 #include "bounds.h"
 #include "const_ranges.h"
+#include "func_values.h"
 #include "simplify.h"
 
 namespace calotype::analysis {
@@ -19,7 +20,8 @@ public:
     Interval range;
   };
 
-  Bounder() = default;
+  /// `values`: what is known of the Funcs that expressions call, or null.
+  explicit Bounder(const FuncValues *values = nullptr) : values_(values) {}
   void push(ir::Name n, Interval range);
   void pop();
   /// Replaces the range of an existing variable until the old one is put back.
@@ -30,6 +32,8 @@ public:
 
   /// Over all lanes of e, free of the variables.
   Interval of(const Expr &e);
+  /// The same for a scalar of any type; maybe_nan is set if it may be NaN.
+  Interval value(const Expr &e, bool *maybe_nan);
 
 private:
   Expr scalar_form(const Expr &e, const Expr &lane, int copies);
@@ -44,6 +48,8 @@ private:
   Interval of_call(const ir::Call *op);
   Interval of_choice(const Expr &condition, const Expr &t, const Expr &f);
   Interval of_float(const Expr &e, bool *maybe_nan);
+  Interval of_float_product(const Expr &a, const Expr &b, const Expr &c, Expr (*join)(Expr, Expr),
+                            bool *maybe_nan);
   Interval by_type(const Expr &e);
   bool depends(const Expr &e);
   bool eliminate(const Expr &e, bool upper, Expr *result);
@@ -51,6 +57,7 @@ private:
   ConstInterval const_range(const Expr &e) { return const_bounds(e, facts_.ranges); }
   void changed();
 
+  const FuncValues *values_;
   std::vector<Variable> variables_;
   Facts facts_;  ///< constant ranges of the variables
   std::unordered_map<const ir::IRNode *, Interval> memo_, whole_;

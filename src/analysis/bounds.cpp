@@ -6,9 +6,9 @@
 
 namespace calotype::analysis {
 
-Interval bounds_of_expr(const Expr &e, const ir::Scope<Interval> &scope) {
+Interval bounds_of_expr(const Expr &e, const ir::Scope<Interval> &scope, const FuncValues *values) {
   if (!e.defined()) return Interval::everything("an undefined expression");
-  Bounder bounder;
+  Bounder bounder(values);
   ir::Substitution renamed;
   for (ir::Name n : ir::free_vars(e)) {
     const Interval *range = scope.find(n);

@@ -17,8 +17,8 @@ namespace {
 
 class Regions : public IRVisitor {
 public:
-  Regions(const Scope<Interval> &scope, bool reads, bool writes)
-      : reads_(reads), writes_(writes), scope_(scope) {}
+  Regions(const Scope<Interval> &scope, bool reads, bool writes, const FuncValues *values = nullptr)
+      : reads_(reads), writes_(writes), scope_(scope), bounder_(values) {}
 
   void only(Name func) { only_ = func; }
   void declare(const std::vector<Name> &free) {
@@ -263,8 +263,9 @@ private:
 
 }  // namespace
 
-std::unordered_map<Name, Box> regions_read(const Expr &e, const Scope<Interval> &scope) {
-  Regions r(scope, true, false);
+std::unordered_map<Name, Box> regions_read(const Expr &e, const Scope<Interval> &scope,
+                                           const FuncValues *values) {
+  Regions r(scope, true, false, values);
   r.walk(e);
   return r.take();
 }

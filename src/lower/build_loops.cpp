@@ -100,7 +100,7 @@ private:
     at_root_ = false;
 
     site.on_produced_here = [&](const Function &f, FuncRegion &r) {
-      check_bounded(f, r);
+      check_bounded(f, r.required, "its readers need");
       auto store = stores_.find(f.name);
       bool outer_store = store != stores_.end();
       Slide slide;
@@ -149,14 +149,13 @@ private:
     return body;
   }
 
-  void check_bounded(const Function &f, const FuncRegion &r) {
-    for (size_t d = 0; d < r.required.size(); d++) {
-      const Interval &i = r.required[d];
+  void check_bounded(const Function &f, const Box &region, const std::string &who) {
+    for (size_t d = 0; d < region.size(); d++) {
+      const Interval &i = region[d];
       if (i.bounded()) continue;
       Diagnostic diag("B0101", f.loc,
-                      "the region of " + f.name +
-                          " that its readers need is unbounded in dimension " + std::to_string(d) +
-                          " (" + f.args[d] + ")");
+                      "the region of " + f.name + " that " + who + " is unbounded in dimension " +
+                          std::to_string(d) + " (" + f.args[d] + ")");
       if (!i.unbounded_because.empty()) diag.why.push_back({i.unbounded_because, {}});
       diag.help.push_back("clamp the index, or bound() the dimension");
       raise(std::move(diag));
@@ -307,9 +306,9 @@ private:
     std::vector<Let> lets;
     Region bounds;
     Box symbols;
+    check_bounded(f, r.stored, "its updates write");
     for (int d = 0; d < f.dimensions(); d++) {
       Expr extent = simplify(make_sub(make_add(r.stored[d].max, c32(1)), r.stored[d].min));
-      if (!r.stored[d].bounded()) check_bounded(f, {{}, r.stored, {}, {}});
       Name min_name = f.name + ".store." + f.args[d] + ".min",
            max_name = f.name + ".store." + f.args[d] + ".max";
       lets.push_back({min_name, r.stored[d].min});

@@ -72,7 +72,8 @@ void RegionFinder::add_reads(const ir::Function &f, int stage, const VarRanges &
   ir::Scope<Interval> scope = scope_of(ranges);
   auto reads = [&](const Expr &e) {
     if (!e.defined()) return;
-    for (auto &[name, box] : analysis::regions_read(e, scope)) merge_into(into, name, box);
+    for (auto &[name, box] : analysis::regions_read(e, scope, &values_))
+      merge_into(into, name, box);
   };
   for (const Expr &e : d.args) reads(e);
   for (const Expr &e : d.values) reads(e);
@@ -132,7 +133,7 @@ FuncRegion RegionFinder::region_of(const ir::Function &f, const Box &required) c
     ir::Scope<Interval> scope = scope_of(ranges);
     Box written(f.args.size());
     for (size_t i = 0; i < f.args.size(); i++)
-      written[i] = analysis::bounds_of_expr(d.args[i], scope);
+      written[i] = analysis::bounds_of_expr(d.args[i], scope, &values_);
     analysis::merge(r.stored, written);
     std::unordered_map<Name, Box> reads;
     add_reads(f, k, ranges, reads);

@@ -32,7 +32,8 @@ struct FuncRegion {
 
 class RegionFinder {
 public:
-  RegionFinder(const ir::Program &p, const schedule::ScheduleState &s) : program_(p), state_(s) {}
+  RegionFinder(const ir::Program &p, const schedule::ScheduleState &s)
+      : program_(p), state_(s), values_(p) {}
 
   struct Site {
     bool root = false;
@@ -63,6 +64,7 @@ private:
 
   const ir::Program &program_;
   const schedule::ScheduleState &state_;
+  const analysis::FuncValues values_;
 };
 
 /// Ranges of one definition's variables as a scope for bounds analysis.

@@ -195,14 +195,15 @@ private:
     return extents;
   }
 
+  /// The first input of a rank, else the first of a higher one: a grey output of a colour picture.
   const Planned *first_input_of_rank(int rank) const {
+    const Planned *larger = nullptr;
     for (size_t i = 0; i < f_.args.size(); i++) {
-      if (f_.args[i].kind == halide_argument_kind_input_buffer && plan_[i].sized &&
-          f_.args[i].dimensions == rank) {
-        return &plan_[i];
-      }
+      if (f_.args[i].kind != halide_argument_kind_input_buffer || !plan_[i].sized) continue;
+      if (f_.args[i].dimensions == rank) return &plan_[i];
+      if (!larger && f_.args[i].dimensions > rank) larger = &plan_[i];
     }
-    return nullptr;
+    return larger;
   }
 
   void size_outputs() {
@@ -218,7 +219,7 @@ private:
       } else if (!o_.output_extents.empty()) {
         set_extents(a, p, asked_extents(a));
       } else if (const Planned *like = first_input_of_rank(a.dimensions)) {
-        p.shape = like->shape;
+        p.shape.assign(like->shape.begin(), like->shape.begin() + a.dimensions);
         for (Range &r : p.shape) r.min = 0;
       } else if (a.dimensions > 0) {
         p.shape.assign(static_cast<size_t>(a.dimensions),

@@ -188,7 +188,9 @@ private:
       std::string list;
       for (const Declared &d : declared_) {
         if (d.reduction != reduction) continue;
-        list += (list.empty() ? "" : ", ") + identifier(d) + "(\"" + d.name + "\")";
+        std::string name = d.name;  // a dot would mean a Func's own loop to Halide
+        std::replace(name.begin(), name.end(), '.', '_');
+        list += (list.empty() ? "" : ", ") + identifier(d) + "(\"" + name + "\")";
       }
       if (!list.empty()) text += std::string(reduction ? "  RVar " : "  Var ") + list + ";\n";
     }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times our compiler beside Halide 21: the same generator source under the same schedule.
 
-usage: bench.py [--only run|compile|first|source] [--rounds N] [--json FILE]
+usage: bench.py [--only run|compile|first|source] [--apps NAME ...] [--rounds N] [--json FILE]
 
 Halide comes from PyPI into build/venv. Rivals are processes of their own and alternate in short turns;
 times are minima (medians in brackets), the figure is the ratio. It never decides pass or fail.
@@ -22,11 +22,36 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "peer"
 SDK = ROOT / "build" / "sdk"
 HERE = pathlib.Path(__file__).resolve().parent
-APPS = {  # name: sample type, extents (dimension 0 first), largest difference allowed from Halide
-    "blur": ("uint16", (6400, 4800, 1), 0),
-    "unsharp": ("float32", (1536, 2560, 3), 1e-4),  # Halide's floats are not ours to the bit
+class App:
+    """sample type, extents of input and output (dimension 0 first), scalars, the largest difference allowed
+    from Halide: 0 for integers; its floats are not ours to the bit."""
+
+    def __init__(self, dtype, extents, tolerance, output=None, scalars=None):
+        self.dtype, self.extents, self.output = dtype, extents, output or extents
+        self.tolerance, self.scalars = tolerance, scalars or {}
+
+    def sample(self):
+        return {"uint8": "uint8_t", "uint16": "uint16_t", "float32": "float"}[self.dtype]
+
+    def noise(self):
+        noise, shape = np.random.default_rng(1), self.extents[::-1]
+        if self.dtype == "float32":
+            return noise.random(shape, np.float32)
+        return noise.integers(0, np.iinfo(self.dtype).max + 1, shape, self.dtype)
+
+
+COLOUR, GREY = (1536, 2560, 3), (1536, 2560)
+APPS = {
+    "blur": App("uint16", (6400, 4800, 1), 0),
+    "unsharp": App("float32", COLOUR, 1e-4),
+    "harris": App("float32", COLOUR, 1e-4, output=GREY),
+    "histogram": App("uint8", COLOUR, 0),
+    "iir_blur": App("float32", COLOUR, 1e-4, scalars={"alpha": 0.1}),
+    "bilateral_grid": App("float32", GREY, 1e-3, scalars={"r_sigma": 0.1}),
+    "local_laplacian": App("uint16", COLOUR, 8, scalars={"levels": 8, "alpha": 1.0, "beta": 1.0}),
 }
 LIMITS = {"run": 1.05, "compile": 0.5, "source": 1 / 3}
+WHAT = {"run": "run", "Func to code": "compile", "generator source": "source"}
 FIRST_LIMIT_MS = 30
 
 
@@ -89,9 +114,10 @@ class Halide:
     def build_timer(self, app):
         folder = WORK / app
         sh(folder / "build", "aot", app, folder / app, env=self.env)
-        sample = {"uint16": "uint16_t", "float32": "float"}[APPS[app][0]]
+        scalars = "".join(f"{value}," for value in APPS[app].scalars.values())
         sh("c++", "-std=c++17", "-O2", "-w", f"-I{self.include}", f"-I{folder}", f"-DPIPELINE={app}",
-           f'-DPIPELINE_HEADER="{app}.h"', f"-DSAMPLE={sample}", HERE / "halide_time.cpp",
+           f'-DPIPELINE_HEADER="{app}.h"', f"-DSAMPLE={APPS[app].sample()}", f"-DSCALARS={scalars}",
+           HERE / "halide_time.cpp",
            folder / f"{app}.a", "-o", folder / "time", "-lpthread", "-ldl")
         return folder / "time"
 
@@ -102,8 +128,9 @@ class Halide:
 class Timer:
     """A halide_time process: one command, one line of answer."""
 
-    def __init__(self, program, extents):
-        self.process = subprocess.Popen([str(program), *map(str, extents)], stdin=subprocess.PIPE,
+    def __init__(self, program, app):
+        shapes = ["x".join(map(str, extents)) for extents in (app.extents, app.output)]
+        self.process = subprocess.Popen([str(program), *shapes], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, preexec_fn=prefer)
 
     def ask(self, command):
@@ -140,13 +167,18 @@ def our_schedule(app):
 def our_bench(app, source, samples):
     """{times_ms: [...], compile_ms: x} of the schedule that the target chooses."""
     out = calo("bench", f"apps/{app}/algorithm.cpp", "--schedule", f"schedules/{app}", "--chosen",
-               "--samples", samples, "--json", f"input={source}", cwd=ROOT, preexec_fn=prefer)
+               "--samples", samples, "--json", f"input={source}", *our_scalars(app), cwd=ROOT,
+               preexec_fn=prefer)
     return json.loads(out)["results"][0]
+
+
+def our_scalars(app):
+    return [f"{name}={value}" for name, value in APPS[app].scalars.items()]
 
 
 def our_output(app, source, target):
     calo("run", f"apps/{app}/algorithm.cpp", "--schedule", f"schedules/{app}", f"input={source}",
-         f"output={target}", cwd=ROOT)
+         f"output={target}", *our_scalars(app), cwd=ROOT)
     return np.load(target)
 
 
@@ -157,7 +189,7 @@ def row(name, ours, theirs, limit):
     print(f"{name:<28} ours {min(ours):9.2f} ms ({statistics.median(ours):9.2f})   "
           f"Halide {min(theirs):9.2f} ms ({statistics.median(theirs):9.2f})   "
           f"ratio {ratio:.3f} [{min(spread):.3f} .. {max(spread):.3f}]   limit {limit:.2f}", flush=True)
-    return {"name": name, "ours_ms": ours, "halide_ms": theirs, "ratio": ratio, "limit": limit}
+    return {"name": name, "what": WHAT.get(name.split(": ")[-1], ""), "ours_ms": ours, "halide_ms": theirs, "ratio": ratio, "limit": limit}
 
 
 def halves(ours, theirs):
@@ -166,13 +198,10 @@ def halves(ours, theirs):
 
 
 def bench_run(halide, app, rounds):
-    dtype, extents, tolerance = APPS[app]
-    timer = Timer(halide.build_timer(app), extents)
+    what = APPS[app]
+    timer = Timer(halide.build_timer(app), what)
     folder = WORK / app
-    noise = np.random.default_rng(1)
-    shape = extents[::-1]
-    source = (noise.random(shape, np.float32) if dtype == "float32"
-              else noise.integers(0, 65536, shape, np.uint16))
+    source = what.noise()
     source.tofile(folder / "input.raw")
     np.save(folder / "input.npy", source)
     timer.ask(f"read {folder}/input.raw")
@@ -181,17 +210,19 @@ def bench_run(halide, app, rounds):
         theirs += timer.run(10)
         ours += our_bench(app, folder / "input.npy", 10)["times_ms"]
     timer.ask(f"write {folder}/halide.raw")
-    expected = np.fromfile(folder / "halide.raw", dtype).reshape(shape)
+    expected = np.fromfile(folder / "halide.raw", what.dtype).reshape(what.output[::-1])
     actual = our_output(app, folder / "input.npy", folder / "ours.npy")
     difference = np.abs(actual.astype(np.float64) - expected).max()
+    if what.dtype == "float32":
+        difference /= max(1, np.abs(expected).max())
     result = row(f"{app}: run", ours, theirs, LIMITS["run"])
     same = "the same bits" if difference == 0 else f"largest difference {difference:g}"
-    print(f"{'':<28} {same}{'' if difference <= tolerance else '   WRONG'}")
+    print(f"{'':<28} {same}{'' if difference <= what.tolerance else '   WRONG'}")
     return {**result, "difference": float(difference)}
 
 
 def bench_compile(halide, app, rounds):
-    tiny = f"random:0:[64,64,{APPS[app][1][2]}]"
+    tiny = "random:0:[64,64" + "".join(f",{n}" for n in APPS[app].extents[2:]) + "]"
     ours, theirs = [], []
     for _ in range(rounds):
         theirs.append(halide.compile_ms(app))
@@ -230,9 +261,17 @@ def bench_source(halide, app, rounds):
     return row(f"{app}: generator source", ours, theirs, LIMITS["source"])
 
 
+def summarise(what, rows):
+    if len(rows) > 1:
+        ratios = [r["ratio"] for r in rows]
+        print(f"{what:<28} geometric mean of {len(rows)} ratios {statistics.geometric_mean(ratios):.3f}, "
+              f"largest {max(ratios):.3f}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", choices=["run", "compile", "first", "source"])
+    parser.add_argument("--apps", nargs="+", choices=list(APPS), default=list(APPS))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=pathlib.Path)
     arguments = parser.parse_args()
@@ -240,7 +279,7 @@ def main():
     WORK.mkdir(parents=True, exist_ok=True)
     halide, rows = Halide(), []
     print(f"Halide 21.0.0 from PyPI, target {halide.env['HL_TARGET']}")
-    for app in APPS:
+    for app in arguments.apps:
         if wanted("source"):
             rows.append(bench_source(halide, app, min(arguments.rounds, 3)))
         if wanted("run") or wanted("compile"):
@@ -251,6 +290,8 @@ def main():
             rows.append(bench_run(halide, app, arguments.rounds))
     if wanted("first"):
         rows.append(bench_first(halide, arguments.rounds))
+    for what in ("run", "compile", "source"):
+        summarise(what, [r for r in rows if r["what"] == what])
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=1))
 

@@ -1,7 +1,8 @@
 // Times one ahead-of-time compiled pipeline of Halide's in a process of its own, on request.
 //
 // Built with -DPIPELINE=name -DPIPELINE_HEADER="name.h" -DSAMPLE=type and the static library; run with
-// the extents of both buffers. Reads commands on stdin, answers a line each, so that bench.py can
+// the extents of input and output, "1536x2560x3 1536x2560"; scalars stand in -DSCALARS="0.1,". Reads commands
+// on stdin, answers a line each, so that bench.py can
 // alternate rivals:  "read FILE" -> raw samples into the input;  "run N" -> N times in ms;
 // "write FILE" -> the output's raw samples.
 #include PIPELINE_HEADER
@@ -14,15 +15,22 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <sstream>
 #include <string>
 #include <vector>
 
 using Samples = Halide::Runtime::Buffer<SAMPLE>;
 
-int main(int argc, char **argv) {
+std::vector<int> extents_of(const std::string &text) {
   std::vector<int> extents;
-  for (int i = 1; i < argc; i++) extents.push_back(std::atoi(argv[i]));
-  Samples input(extents), output(extents);
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, 'x');) extents.push_back(std::stoi(word));
+  return extents;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 3) return 1;
+  Samples input(extents_of(argv[1])), output(extents_of(argv[2]));
   input.fill(SAMPLE(0));
   output.fill(SAMPLE(0));  // touches the pages: what is timed is the pipeline
   std::string command;
@@ -32,7 +40,7 @@ int main(int argc, char **argv) {
       std::cin >> times;
       for (int i = 0; i < times; i++) {
         const auto start = std::chrono::steady_clock::now();
-        const int code = PIPELINE(input, output);
+        const int code = PIPELINE(input, SCALARS output);
         const std::chrono::duration<double, std::milli> ms =
             std::chrono::steady_clock::now() - start;
         if (code != 0) return code;
