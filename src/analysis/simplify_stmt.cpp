@@ -119,6 +119,9 @@ Stmt Simplifier::mutate(const Stmt &s) {
       if (const Allocate *op = r.as<Allocate>()) {
         if (is_no_op(op->body)) return op->body;
       }
+      if (const Atomic *op = r.as<Atomic>()) {
+        if (is_no_op(op->body)) return op->body;
+      }
       return r;
     }
   }

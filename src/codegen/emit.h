@@ -105,6 +105,7 @@ private:
   void add_scopes(const ir::Stmt &body);
   void finish_function();
   void stmt(const ir::Stmt &s);
+  void atomic(const ir::Atomic *op);
   void assertion(const ir::AssertStmt *op);
   void loop(const ir::For *op);
   void loop_body(const ir::For *op, Value *i);
@@ -139,6 +140,7 @@ private:
   Symbol define(const Expr &value);  ///< what a let binds its name to
   Value *condition(const Expr &e);   ///< a scalar bool
   Value *any_lane(Value *mask);
+  Value *dot_product(const ir::VectorReduce *op);
 
   // Effects and foreign functions: effects.cpp.
   template <typename F> void each_lane(int lanes, F body);
@@ -191,6 +193,9 @@ private:
   Value *load(const ir::Load *op);
   Value *load_lanes(const ir::Name &name, Type t, const Expr &index, Value *mask);
   void store(const ir::Store *op);
+  void atomic_store(const ir::Store *op);
+  bool single_instruction(const ir::Store *op, Value *pointer);
+  Value *exchange_loop(const ir::Store *op, Value *pointer);
   void store_lanes(const ir::Name &name, Type t, Value *value, const Expr &index, Value *mask);
   Value *strided_load(const ir::Name &name, Type t, const Linear &at, int stride);
   Value *clamped_load(const ir::Name &name, Type t, const Expr &common, const ClampedRamp &at);
@@ -221,6 +226,10 @@ private:
   std::unordered_map<Value *, int> leaf_ids_;
   std::map<Key, Value *> index_values_;  ///< index arithmetic done, by operation and operands
   std::vector<Key> index_log_;
+  bool shared_ = false;  ///< stores are atomic updates
+  /// While the new value of an atomic update is evaluated: loads of that element give this.
+  const ir::Store *updated_ = nullptr;
+  Value *old_value_ = nullptr;
   int depth_ = 0;          ///< depth of what was evaluated since it was last reset
   Value *mask_ = nullptr;  ///< lanes of an enclosing vector if_then_else that are evaluated
   std::unordered_map<ir::Name, std::pair<llvm::MDNode *, llvm::MDNode *>>

@@ -102,6 +102,7 @@ Value *Emitter::compute(const Expr &e) {
     case NodeKind::Shuffle: return shuffle(e.as<ir::Shuffle>());
     case NodeKind::VectorReduce: {
       const auto *op = e.as<ir::VectorReduce>();
+      if (Value *v = dot_product(op)) return v;
       return ops_.reduce(op->op, op->value.type(), expr(op->value), e.type().lanes());
     }
     default: return binary(e);

@@ -246,6 +246,7 @@ void Emitter::stmt(const ir::Stmt &s) {
       case NodeKind::ProducerConsumer:
         next = static_cast<const ir::ProducerConsumer *>(at)->body.get();
         break;
+      case NodeKind::Atomic: atomic(static_cast<const ir::Atomic *>(at)); break;
       case NodeKind::AssertStmt: assertion(static_cast<const ir::AssertStmt *>(at)); break;
       case NodeKind::For: loop(static_cast<const ir::For *>(at)); break;
       case NodeKind::Store: store(static_cast<const ir::Store *>(at)); break;

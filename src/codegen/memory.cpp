@@ -6,6 +6,7 @@
 #include "emit.h"
 
 #include "../base/diagnostic.h"
+#include "../ir/equal.h"
 
 #include <llvm/IR/MDBuilder.h>
 
@@ -110,6 +111,10 @@ void Emitter::masked_store(const ir::Name &name, Type t, Value *value, Value *po
 // ---- loads --------------------------------------------------------------------------------------------------------
 
 Value *Emitter::load(const ir::Load *op) {
+  if (updated_ && op->name == updated_->name && ir::equal(op->index, updated_->index)) {
+    depth_ = std::max(depth_, frame_.loops);
+    return old_value_;
+  }
   Value *mask = nullptr;
   if (op->predicate.defined() && !ir::is_const_one(op->predicate)) mask = expr(op->predicate);
   if (mask_) {
@@ -268,6 +273,7 @@ Value *Emitter::strided_load(const ir::Name &name, Type t, const Linear &at, int
 
 void Emitter::store(const ir::Store *op) {
   if (ir::as_intrinsic(op->value, ir::Intrinsic::undef)) return;
+  if (shared_) return atomic_store(op);
   Value *mask = nullptr;
   if (op->predicate.defined() && !ir::is_const_one(op->predicate)) mask = expr(op->predicate);
   store_lanes(op->name, op->value.type(), expr(op->value), op->index, mask);

@@ -105,6 +105,8 @@ bool evaluate_int(const Expr &e, const ir::EvalContext &cx, int64_t *value);
 /// Empty if all bits are equal (every NaN counts as the same value); else the first difference.
 std::string first_difference(const std::vector<std::string> &names, const std::vector<Image> &x,
                              const std::vector<Image> &y);
+/// The largest difference between values, relative to the largest value of `y`.
+double largest_error(const std::vector<Image> &x, const std::vector<Image> &y);
 void save(const std::string &file, const Image &image);  ///< throws R0201
 std::vector<int> extents_of(const Image &image);
 std::string extents_text(const std::vector<int> &extents);  ///< "512 x 512 x 3"

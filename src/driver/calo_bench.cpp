@@ -16,6 +16,8 @@ namespace {
 
 constexpr double kBudgetMs = 3000;  // per schedule; a slow one gets fewer samples
 constexpr int kFewest = 3;
+constexpr double kReorderedError =
+    1e-3;  ///< beyond it a reordered reduction is not merely rounded differently
 constexpr uint64_t kSmall = 1 << 16;  // output values up to which the interpreter always checks
 
 struct Candidate {
@@ -25,6 +27,12 @@ struct Candidate {
   std::vector<double> times;
   double compile_ms = 0, spent = 0;
   std::string difference;  ///< from the reference; empty: the same bits
+  double error =
+      0;  ///< where the schedule reorders a floating-point reduction: largest, relative to the largest value
+  bool reordered() const { return !compiled->reordered().empty(); }
+  bool acceptable() const {
+    return difference.empty() || (reordered() && error <= kReorderedError);
+  }
 };
 
 /// The arguments that all candidates share; each has outputs of its own.
@@ -182,7 +190,8 @@ Verdict compare(const Request &r, const Algorithm &a, Setup &s, std::vector<Cand
   }
   for (Candidate &c : all) {
     c.difference = first_difference(s.output_names(), c.outputs, reference);
-    v.all_same = v.all_same && c.difference.empty();
+    if (c.reordered()) c.error = largest_error(c.outputs, reference);
+    v.all_same = v.all_same && c.acceptable();
   }
   return v;
 }
@@ -191,6 +200,17 @@ std::string milliseconds(double ms) {
   char out[32];
   std::snprintf(out, sizeof out, ms < 100 ? "%.2f" : "%.0f", ms);
   return out;
+}
+
+std::string verdict(const Candidate &c) {
+  if (c.difference.empty()) return "yes";
+  if (!c.reordered()) return "NO: " + c.difference;
+  char error[32];
+  std::snprintf(error, sizeof error, "%.1e", c.error);
+  std::string text = std::string(c.acceptable() ? "" : "NO: ") + "error " + error + " (";
+  for (const std::string &what : c.compiled->reordered())
+    text += (text.back() == '(' ? "" : ", ") + what;
+  return text + ")";
 }
 
 void print_table(const Algorithm &a, const std::vector<Candidate> &all,
@@ -207,8 +227,7 @@ void print_table(const Algorithm &a, const std::vector<Candidate> &all,
   for (const Candidate &c : all) {
     std::printf("%-*s  %9s  %9s  %8.1fx  %10.1f  %s\n", w, c.choice.label.c_str(),
                 milliseconds(least(c.times)).c_str(), milliseconds(median(c.times)).c_str(),
-                least(base.times) / least(c.times), c.compile_ms,
-                c.difference.empty() ? "yes" : ("NO: " + c.difference).c_str());
+                least(base.times) / least(c.times), c.compile_ms, verdict(c).c_str());
   }
   for (const std::string &s : skipped) std::printf("%s\n", ("skipped " + s).c_str());
   if (v.interpreter) {
@@ -230,6 +249,10 @@ Json results_json(const Algorithm &a, const Setup &s, const std::vector<Candidat
              {"speed_up", least(base.times) / least(c.times)},
              {"same_bits", c.difference.empty()}};
     if (!c.difference.empty()) one["difference"] = c.difference;
+    if (c.reordered()) {
+      one["reordered"] = c.compiled->reordered();
+      one["relative_error"] = c.error;
+    }
     results.push_back(std::move(one));
   }
   return Json{{"pipeline", a.program.name.str()},
@@ -258,9 +281,10 @@ int run(const Request &r) {
     ms = time_once(c, s);
   }
   if (r.check) {
-    const std::string difference =
-        first_difference(s.output_names(), c.outputs, reference_of(r, a, s));
-    if (!difference.empty()) differs(choice, difference);
+    const std::vector<Image> expected = reference_of(r, a, s);
+    c.difference = first_difference(s.output_names(), c.outputs, expected);
+    if (c.reordered()) c.error = largest_error(c.outputs, expected);
+    if (!c.acceptable()) differs(choice, c.difference);
   }
   for (size_t k = 0; k < c.outputs.size(); k++) {
     const std::string &file = s.values.files[s.outputs[k]];
@@ -278,7 +302,9 @@ int run(const Request &r) {
   } else {
     std::printf("%s: %s, %s, %s ms%s\n", a.program.name.c_str(), schedule_text(choice).c_str(),
                 a.target.to_string().c_str(), milliseconds(ms).c_str(),
-                r.check ? ", the interpreter's bits" : "");
+                !r.check               ? ""
+                : c.difference.empty() ? ", the interpreter's bits"
+                                       : (", " + verdict(c)).c_str());
   }
   return 0;
 }

@@ -1,4 +1,6 @@
 // Buffers of the command: compared, described and saved.
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "calo.h"
@@ -60,6 +62,24 @@ std::string value_text(Type t, uint64_t bits) {
   return out;
 }
 
+double number_of(Type t, const uint8_t *at) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, at, static_cast<size_t>(t.bytes()));
+  if (t == Float(32)) {
+    float f;
+    std::memcpy(&f, at, 4);
+    return static_cast<double>(f);
+  }
+  if (t == Float(64)) {
+    double f;
+    std::memcpy(&f, at, 8);
+    return f;
+  }
+  if (t.is_uint()) return static_cast<double>(bits);
+  const int unused = 64 - t.bits();
+  return static_cast<double>(static_cast<int64_t>(bits << unused) >> unused);
+}
+
 std::string difference(const std::string &name, const Image &x, const Image &y) {
   if (x.size_in_bytes() == 0 || std::memcmp(x.begin(), y.begin(), x.size_in_bytes()) == 0)
     return {};  // both dense, same order
@@ -91,6 +111,21 @@ std::string first_difference(const std::vector<std::string> &names, const std::v
     if (!text.empty()) return text;
   }
   return {};
+}
+
+double largest_error(const std::vector<Image> &x, const std::vector<Image> &y) {
+  double error = 0, scale = 0;
+  for (size_t i = 0; i < x.size(); i++) {
+    const Type t(x[i].type());
+    const auto *base_x = x[i].raw_buffer()->host, *base_y = y[i].raw_buffer()->host;
+    run::each_element(x[i], [&](const uint8_t *at, const std::vector<int> &, uint64_t) {
+      const double a = number_of(t, at), b = number_of(t, base_y + (at - base_x));
+      if (std::isfinite(b)) scale = std::max(scale, std::abs(b));
+      if (a == b || (std::isnan(a) && std::isnan(b))) return;
+      error = std::isfinite(a - b) ? std::max(error, std::abs(a - b)) : INFINITY;
+    });
+  }
+  return error == 0 ? 0 : error / scale;
 }
 
 void save(const std::string &file, const Image &image) {

@@ -118,6 +118,7 @@ public:
     switch (s.kind()) {
       case K::LetStmt: return let(s.as<ir::LetStmt>(), depth);
       case K::ProducerConsumer: return walk(s.as<ir::ProducerConsumer>()->body, depth);
+      case K::Atomic: return walk(s.as<ir::Atomic>()->body, depth);
       case K::For: return loop(s.as<ir::For>(), depth);
       case K::Realize: return realize(s.as<ir::Realize>(), depth);
       case K::Allocate: return mark(s.as<ir::Allocate>(), depth);
@@ -566,6 +567,7 @@ int explain(const Request &r) {
                {"numerics", numeric_mode(a.target)},
                {"schedule", schedule_name},
                {"estimates", report.missing.empty()},
+               {"reordered", report.scheduled.reordered},
                {"funcs", funcs},
                {"loop_nest", report.nest}});
     return 0;
@@ -574,7 +576,7 @@ int explain(const Request &r) {
               a.program.name.c_str(), schedule_name.c_str(), a.target.to_string().c_str(),
               numeric_mode(a.target).c_str());
   for (const std::string &what : report.scheduled.reordered)
-    std::printf("order    %s changes the order of a floating-point reduction\n", what.c_str());
+    std::printf("order    values may differ from the interpreter's: %s\n", what.c_str());
   for (const ir::Function &f : report.scheduled.program.funcs) print_func(a, report, f);
   if (report.missing.empty()) {
     std::printf("\nloops, at the estimated sizes, in the middle of the loops around\n");

@@ -224,6 +224,14 @@ Func InputImage::in(SrcLoc at) const {
   return image().in(at);
 }
 
+Func InputImage::in(const Func &consumer, SrcLoc at) const {
+  return in(std::vector<Func>{consumer}, at);
+}
+Func InputImage::in(const std::vector<Func> &consumers, SrcLoc at) const {
+  if (bound_ && !image_.defined()) return func_.in(consumers, at);
+  return image().in(consumers, at);
+}
+
 InputImage::operator Func() const {
   if (!func_.defined()) func_ = image();
   return func_;

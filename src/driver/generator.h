@@ -276,6 +276,8 @@ public:
   InputImage &set_estimate(const Var &v, const Expr &min, const Expr &extent);
   InputImage &set_host_alignment(int bytes);
   Func in(SrcLoc at = SrcLoc::here()) const;
+  Func in(const Func &consumer, SrcLoc at = SrcLoc::here()) const;
+  Func in(const std::vector<Func> &consumers, SrcLoc at = SrcLoc::here()) const;
 
 private:
   friend struct BoundInput;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <mutex>
 #include <unordered_set>
 
@@ -55,11 +56,18 @@ namespace driver {
 
 namespace {
 
+using lang::Directives;
+
 /// What code depends on besides definitions: directives by version, constraints by identity.
 struct Stamp {
   std::vector<std::pair<const ir::FunctionBody *, uint64_t>> funcs;
   std::vector<std::pair<ir::ParameterRef, std::vector<Expr>>> constraints;
+  std::vector<std::pair<ir::ParameterRef, uint64_t>> images;  // those may have directives (in)
 
+  static uint64_t version(const ir::Parameter &p) {
+    const auto *image = dynamic_cast<const lang::ImageParameter *>(&p);
+    return image && image->directives ? image->directives->version : 0;
+  }
   static uint64_t version(const ir::FunctionBody *f) {
     return f->attachment ? static_cast<const lang::Directives *>(f->attachment.get())->version : 0;
   }
@@ -71,6 +79,9 @@ struct Stamp {
   bool current() const {
     for (const auto &[f, v] : funcs) {
       if (version(f) != v) return false;
+    }
+    for (const auto &[p, v] : images) {
+      if (version(*p) != v) return false;
     }
     for (const auto &[p, old] : constraints) {
       const std::vector<Expr> now = constraints_of(*p);
@@ -110,8 +121,33 @@ std::vector<Ref<ir::FunctionBody>> bodies_of(const Pipeline &p) {
     raise(Diagnostic("L0201", lang::recent_position(), "a Pipeline without outputs is used"));
   }
   std::vector<Ref<ir::FunctionBody>> bodies;
-  for (const Func &f : p.outputs()) bodies.push_back(f.function());
+  for (const Func &f : p.outputs()) {
+    bodies.push_back(f.function());
+    if (!lang::is_handle(*bodies.back())) continue;
+    raise(
+        Diagnostic("L0217", lang::recent_position(), "a Func that a directive makes is no output")
+            .because("in, clone_in and rfactor return Funcs to be scheduled", bodies.back()->loc));
+  }
   return bodies;
+}
+
+/// Calls `visit` on the Funcs of a Pipeline and on the handles of those that directives make.
+void each_body(const Directives &list, const std::function<void(const ir::FunctionBody *)> &visit) {
+  for (const Ref<ir::FunctionBody> &made : list.made) {
+    visit(made.get());
+    each_body(lang::directives_of(*made), visit);
+  }
+}
+void each_body(const Pipeline &p, const ir::Program &program,
+               const std::function<void(const ir::FunctionBody *)> &visit) {
+  for (const ir::FunctionBody *f : ir::reachable_funcs(bodies_of(p))) {
+    visit(f);
+    if (f->attachment) each_body(*static_cast<const Directives *>(f->attachment.get()), visit);
+  }
+  for (const ir::ParameterRef &q : program.params) {
+    const auto *image = dynamic_cast<const lang::ImageParameter *>(q.get());
+    if (image && image->directives) each_body(*image->directives, visit);
+  }
 }
 
 /// Gives names of unnamed Vars in directives: the Program's, or the next free ones.
@@ -128,7 +164,9 @@ public:
     for (const schedule::Arg &i : a.items) note(i);
   }
   void rename(schedule::Arg &a) {
-    if (!a.text.empty() && a.text[0] == '$') a.text = canonical(a.text);
+    for (std::string *name : {&a.text, &a.key}) {
+      if (!name->empty() && (*name)[0] == '$') *name = canonical(*name);
+    }
     for (schedule::Arg &i : a.items) rename(i);
   }
 
@@ -171,10 +209,15 @@ void add_params(const schedule::Arg &a, ir::Program &program) {
 
 std::vector<schedule::Directive> written_directives(const Pipeline &p, ir::Program &program) {
   std::vector<schedule::Directive> all;
-  for (const ir::FunctionBody *f : ir::reachable_funcs(bodies_of(p))) {
-    if (!f->attachment) continue;
-    const auto &list = static_cast<const lang::Directives *>(f->attachment.get())->list;
+  each_body(p, program, [&](const ir::FunctionBody *f) {
+    if (!f->attachment) return;
+    const auto &list = static_cast<const Directives *>(f->attachment.get())->list;
     all.insert(all.end(), list.begin(), list.end());
+  });
+  for (const ir::ParameterRef &q : program.params) {
+    const auto *image = dynamic_cast<const lang::ImageParameter *>(q.get());
+    if (image && image->directives)
+      all.insert(all.end(), image->directives->list.begin(), image->directives->list.end());
   }
   std::sort(all.begin(), all.end(),
             [](const auto &a, const auto &b) { return a.sequence < b.sequence; });
@@ -197,10 +240,12 @@ Target jit_target(const Target &t) {
 
 Stamp stamp_of(const Pipeline &p, const ir::Program &program) {
   Stamp s;
-  for (const ir::FunctionBody *f : ir::reachable_funcs(bodies_of(p)))
-    s.funcs.push_back({f, Stamp::version(f)});
-  for (const ir::ParameterRef &q : program.params)
+  each_body(p, program,
+            [&](const ir::FunctionBody *f) { s.funcs.push_back({f, Stamp::version(f)}); });
+  for (const ir::ParameterRef &q : program.params) {
     s.constraints.push_back({q, Stamp::constraints_of(*q)});
+    s.images.push_back({q, Stamp::version(*q)});
+  }
   for (const ir::Function &f : program.funcs) {
     for (const ir::ParameterRef &q : f.outputs)
       s.constraints.push_back({q, Stamp::constraints_of(*q)});

@@ -433,6 +433,8 @@ std::string Evaluator::run(const Stmt &start, EvalContext &cx) {
       s = block->rest;
     } else if (const ProducerConsumer *pc = s.as<ProducerConsumer>()) {
       s = pc->body;
+    } else if (const Atomic *atomic = s.as<Atomic>()) {
+      s = atomic->body;
     } else if (const IfThenElse *branch = s.as<IfThenElse>()) {
       int64_t condition = 0;
       if (!scalar(branch->condition, &condition)) error = reason(branch->condition);

@@ -402,6 +402,15 @@ Stmt make_pc(Name name, bool is_producer, Stmt body) {
 Stmt make_producer(Name name, Stmt body) { return make_pc(name, true, std::move(body)); }
 Stmt make_consumer(Name name, Stmt body) { return make_pc(name, false, std::move(body)); }
 
+Stmt make_atomic(Name name, int stage, bool shared, Stmt body) {
+  Atomic *n = new Atomic;
+  n->name = name;
+  n->stage = stage;
+  n->shared = shared;
+  n->body = std::move(body);
+  return n;
+}
+
 Stmt make_for(Name name, Expr min, Expr extent, ForType type, Stmt body) {
   For *n = new For;
   n->name = name;

@@ -113,6 +113,7 @@ CALO_EXPORT Stmt make_let_stmt(Name name, Expr value, Stmt body);
 CALO_EXPORT Stmt make_assert(Expr condition, Expr message);  ///< message: an `error` intrinsic call
 CALO_EXPORT Stmt make_producer(Name name, Stmt body);
 CALO_EXPORT Stmt make_consumer(Name name, Stmt body);
+CALO_EXPORT Stmt make_atomic(Name name, int stage, bool shared, Stmt body);
 CALO_EXPORT Stmt make_for(Name name, Expr min, Expr extent, ForType type, Stmt body);
 CALO_EXPORT Stmt make_store(Name name, Expr value, Expr index, Expr predicate = {},
                             Ref<const Parameter> param = {});

@@ -203,6 +203,12 @@ Stmt Parser::simple() {
       return t.text == "produce" ? make_producer(n, body) : make_consumer(n, body);
     }
   }
+  if (t.kind == Token::Identifier && !t.quoted && (t.text == "atomic" || t.text == "combine")) {
+    lexer_.take();
+    const Name n = name("the name of a Func");
+    const int stage = integer(0, 1 << 20, "the number of a definition");
+    return make_atomic(n, stage, t.text == "atomic", braces());
+  }
   return store_or_value();
 }
 

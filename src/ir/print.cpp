@@ -404,6 +404,10 @@ void Printer::simple_statement(const Stmt &s) {
     put(std::string(pc->is_producer ? "produce " : "consume ") +
         quote_name(pc->name, NameUse::Variable) + " ");
     braces(pc->body);
+  } else if (const Atomic *a = s.as<Atomic>()) {
+    put(std::string(a->shared ? "atomic " : "combine ") + quote_name(a->name, NameUse::Variable) +
+        " " + std::to_string(a->stage) + " ");
+    braces(a->body);
   } else if (const For *f = s.as<For>()) {
     loop(f);
   } else if (const Store *store = s.as<Store>()) {

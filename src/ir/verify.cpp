@@ -508,6 +508,8 @@ private:
       return i->else_case;
     } else if (const ProducerConsumer *pc = s.as<ProducerConsumer>()) {
       return pc->body;
+    } else if (const Atomic *atomic = s.as<Atomic>()) {
+      return atomic->body;
     } else if (const Allocate *a = s.as<Allocate>()) {
       return a->body;
     } else if (const Realize *r = s.as<Realize>()) {

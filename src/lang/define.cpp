@@ -443,6 +443,13 @@ Expr call_func(const Ref<RefCounted> &f, std::vector<Expr> args, int value_index
   note_position(at);
   const Ref<ir::FunctionBody> body = body_ref(f);
   const std::string who = shown_name(*body);
+  if (is_handle(*body)) {
+    raise(Diagnostic("L0217", at, "a Func that a directive makes is used in a definition")
+              .because("in, clone_in and rfactor return Funcs to be scheduled; the program reads "
+                       "them by itself",
+                       body->loc)
+              .fix("use the Func it was made from"));
+  }
   if (!body->defined()) {
     raise(Diagnostic("L0201", at, who + " is used before it is defined")
               .because("the Func", body->loc)

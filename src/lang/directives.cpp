@@ -253,13 +253,6 @@ void Stage::specialize_fail(const std::string &message, SrcLoc at) {
   record({DirectiveKind::specialize_fail, {text}, at});
 }
 
-Func Stage::rfactor(const std::vector<std::pair<RVar, Var>> &, SrcLoc at) {
-  raise(Diagnostic("S0901", at, "rfactor is not available yet").because("asked of " + name()));
-}
-Func Stage::rfactor(const RVar &r, const Var &v, SrcLoc at) {
-  return rfactor(std::vector<std::pair<RVar, Var>>{{r, v}}, at);
-}
-
 Stage &Stage::atomic(bool override_test, SrcLoc at) {
   record({DirectiveKind::atomic, {Arg::enumerator(override_test ? "true" : "false", at)}, at});
   return *this;

@@ -337,13 +337,6 @@ void Func::refuse(const char *what, const std::string &detail) const {
   lang::refuse_later(std::string(what) + (detail.empty() ? "" : "(\"" + detail + "\")"),
                      lang::recent_position());
 }
-Func Func::in(const Func &, SrcLoc at) { lang::refuse_later("Func::in", at); }
-Func Func::in(const std::vector<Func> &, SrcLoc at) { lang::refuse_later("Func::in", at); }
-Func Func::in(SrcLoc at) { lang::refuse_later("Func::in", at); }
-Func Func::clone_in(const Func &, SrcLoc at) { lang::refuse_later("Func::clone_in", at); }
-Func Func::clone_in(const std::vector<Func> &, SrcLoc at) {
-  lang::refuse_later("Func::clone_in", at);
-}
 Func Func::copy_to_device(DeviceAPI, SrcLoc at) { lang::refuse_later("Func::copy_to_device", at); }
 Func Func::copy_to_host(SrcLoc at) { lang::refuse_later("Func::copy_to_host", at); }
 void Func::debug_to_file(const std::string &, SrcLoc at) {

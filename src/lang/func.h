@@ -186,7 +186,7 @@ public:
 
   Stage specialize(const Expr &condition, SrcLoc at = SrcLoc::here());
   void specialize_fail(const std::string &message, SrcLoc at = SrcLoc::here());
-  /// Refused by S0901 at once: the Func it would return can't exist yet.
+  /// A Func of partial reductions, to be scheduled: the update then reduces those.
   Func rfactor(const std::vector<std::pair<RVar, Var>> &preserved, SrcLoc at = SrcLoc::here());
   Func rfactor(const RVar &r, const Var &v, SrcLoc at = SrcLoc::here());
   Stage &atomic(bool override_associativity_test = false, SrcLoc at = SrcLoc::here());
@@ -493,12 +493,16 @@ public:
                      NameMangling m = NameMangling::Default, DeviceAPI api = DeviceAPI::Host,
                      SrcLoc at = SrcLoc::here());
 
-  // ---- refused by L0901 --------------------------------------------------------------------------
+  // ---- Funcs that directives make: handles to be scheduled, not to be used in definitions ----------
+  /// Holds this Func's values for these readers, or for all that have nothing of their own. Asked again: the same.
   Func in(const Func &consumer, SrcLoc at = SrcLoc::here());
   Func in(const std::vector<Func> &consumers, SrcLoc at = SrcLoc::here());
   Func in(SrcLoc at = SrcLoc::here());
+  /// A copy of this Func for these readers, with the directives it had so far.
   Func clone_in(const Func &consumer, SrcLoc at = SrcLoc::here());
   Func clone_in(const std::vector<Func> &consumers, SrcLoc at = SrcLoc::here());
+
+  // ---- refused by L0901 --------------------------------------------------------------------------
   Func copy_to_device(DeviceAPI api = DeviceAPI::Default_GPU, SrcLoc at = SrcLoc::here());
   Func copy_to_host(SrcLoc at = SrcLoc::here());
   template <typename P> void add_custom_lowering_pass(P *pass) {

@@ -25,11 +25,21 @@ std::string shown_name(const ir::FunctionBody &f);
 /// FunctionBody::attachment: the directives written in C++, in call order.
 struct Directives final : RefCounted {
   std::vector<schedule::Directive> list;
-  uint64_t version = 0;   ///< grows with every change
+  uint64_t version = 0;                     ///< grows with every change
+  std::vector<Ref<ir::FunctionBody>> made;  ///< handles of the Funcs that these directives make
+  std::string request;    ///< of a handle: the directive that made it; empty: a Func of the program
   Ref<RefCounted> cache;  ///< Func::realize's compiled code (driver/pipeline.cpp)
   ~Directives() override;
 };
 Directives &directives_of(ir::FunctionBody &f);
+/// Does `f` stand for a Func that a directive makes (in, clone_in, rfactor)?
+bool is_handle(const ir::FunctionBody &f);
+
+/// What an ImageParam makes: ImageParam::in() needs a place for its directives.
+struct ImageParameter final : ir::Parameter {
+  Ref<Directives> directives;
+  ~ImageParameter() override;
+};
 
 /// A number that no earlier call returned.
 uint64_t next_id();

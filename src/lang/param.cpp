@@ -128,7 +128,7 @@ ImageParam::ImageParam(Type t, int dimensions, const std::string &name, SrcLoc a
   if (t.bits() == 0 || t.is_vector() || dimensions < 0) {
     raise(Diagnostic("L0103", at, "an ImageParam needs a scalar type and a rank of at least 0"));
   }
-  param_ = new ir::Parameter;
+  param_ = new lang::ImageParameter;
   param_->name = name.empty() ? lang::fresh_name("image_") : name;
   param_->type = t;
   param_->is_buffer = true;
@@ -189,7 +189,6 @@ Buffer<void, -1> ImageParam::get() const {
 
 void ImageParam::reset() { held(param_)->buffer = nullptr; }
 
-Func ImageParam::in(SrcLoc at) const { lang::refuse_later("ImageParam::in", at); }
 void ImageParam::trace_loads(SrcLoc at) const {
   lang::note_position(at);
   param_->trace_loads = true;

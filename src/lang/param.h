@@ -176,8 +176,11 @@ public:
   Expr operator()(SrcLoc at = SrcLoc::here()) const { return load(nullptr, 0, at); }
   /// A Func of the same values.
   operator Func() const;
-  /// Refused by L0901.
+  /// A Func that holds a copy of the pixels for its readers, or for these: to be scheduled.
   Func in(SrcLoc at = SrcLoc::here()) const;
+  Func in(const Func &consumer, SrcLoc at = SrcLoc::here()) const;
+  Func in(const std::vector<Func> &consumers, SrcLoc at = SrcLoc::here()) const;
+  /// Refused by L0901.
   void trace_loads(SrcLoc at = SrcLoc::here()) const;
 
 private:

@@ -11,6 +11,7 @@
 #include "../base/diagnostic.h"
 #include "../ir/print.h"
 #include "../schedule/memo_key.h"
+#include "../schedule/order.h"
 #include "infer_bounds.h"
 #include "passes.h"
 #include "slide_window.h"
@@ -520,6 +521,7 @@ private:
     for (const Expr &e : d.values) values.push_back(substitute(map, e));
     for (const Expr &e : d.args) args.push_back(substitute(map, e));
     Stmt body = make_provide(f.name, values, args);
+    body = combined(s, body);
     if (d.predicate.defined()) body = make_if(substitute(map, d.predicate), body);
     for (const Expr &g : loops.guards())
       body = make_if(make_likely(g), body);  // apart: some are scalar in vector code
@@ -726,6 +728,24 @@ private:
          make_string("promised were"), c->args[1], make_string("to"), c->args[2]}));
   }
 
+  // ---- updates that meet --------------------------------------------------------------------------
+
+  // Marks an update whose iterations may meet at one element while they run at once.
+  Stmt combined(const StageRef &s, const Stmt &provide) {
+    const schedule::StageState &st = state_.of(s.func).stages[s.stage];
+    if (!st.atomic) return provide;
+    const Function &f = *program_.find(s.func);
+    const schedule::OrderFacts &facts = order_.of(f, s.stage);
+    const auto roots = schedule::root_vars(f, st, s.stage);
+    bool shared = false, lanes = false;
+    for (const schedule::Loop &loop : st.loops) {
+      if (facts.is_free(roots.at(loop.var))) continue;
+      shared |= loop.kind == ForType::Parallel;
+      lanes |= loop.kind == ForType::Vectorized;
+    }
+    return shared || lanes ? make_atomic(s.func, s.stage, shared, provide) : provide;
+  }
+
   struct OpenStage {
     StageRef stage;
     const StageLoops *loops;
@@ -736,6 +756,7 @@ private:
   const Program &program_;
   const schedule::ScheduleState &state_;
   RegionFinder regions_;
+  schedule::OrderCache order_;
   bool at_root_ = false;
   TailMode mode_ = TailMode::Shift;
   std::vector<OpenLoop> loops_;

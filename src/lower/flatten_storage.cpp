@@ -1,7 +1,9 @@
 // Multi-dimensional access becomes linear: index = sum of (arg - min) * stride. Dimension order in memory is the
 // schedule's storage order, the first dense. Tuples become one allocation per element; all values of a Tuple are
 // computed before any is stored.
+#include <utility>
 #include "../analysis/simplify.h"
+
 #include "../base/diagnostic.h"
 #include "../ir/visit.h"
 #include "passes.h"
@@ -70,6 +72,7 @@ public:
     for (const Expr &a : op->args) args.push_back(mutate(a));
     for (const Expr &v : op->values) values.push_back(mutate(v));
     size_t n = values.size();
+    if (n > 1 && atomic_ && atomic_->shared) return separately(op, args, values);
     std::vector<Stmt> stores;
     for (size_t i = 0; i < n; i++) {
       if (as_intrinsic(values[i], Intrinsic::undef)) continue;
@@ -85,6 +88,15 @@ public:
         s = make_let_stmt(op->name + ".value." + std::to_string(i), values[i], s);
     }
     return s;
+  }
+
+  Stmt visit(const Atomic *op) override {
+    const Atomic *outer = atomic_;
+    atomic_ = op;
+    Stmt body = mutate(op->body);
+    atomic_ = outer;
+    return separate_.defined() ? std::exchange(separate_, {})
+                               : make_atomic(op->name, op->stage, op->shared, body);
   }
 
   Expr visit(const Call *op) override {
@@ -103,6 +115,19 @@ public:
   }
 
 private:
+  // Values that are combined each by itself, by whole threads: one atomic update each.
+  Stmt separately(const Provide *op, const std::vector<Expr> &args,
+                  const std::vector<Expr> &values) {
+    std::vector<Stmt> stores;
+    for (size_t i = 0; i < values.size(); i++) {
+      Name name = element_name(op->name, i, values.size());
+      Stmt store = make_store(name, values[i], index(op->name, name, args), op->predicate,
+                              param_of(op->name, i));
+      stores.push_back(make_atomic(atomic_->name, atomic_->stage, true, store));
+    }
+    return separate_ = make_block(stores);
+  }
+
   struct Layout {
     std::vector<Expr> mins, strides, extents;
   };
@@ -157,6 +182,8 @@ private:
   }
 
   const PassContext &cx_;
+  const Atomic *atomic_ = nullptr;  ///< around
+  Stmt separate_;                   ///< what stands in its place
   Scope<Layout> layouts_;
 };
 

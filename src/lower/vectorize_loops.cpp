@@ -6,6 +6,7 @@
 #include "../analysis/simplify.h"
 #include "../base/diagnostic.h"
 #include "../ir/visit.h"
+#include "combine_lanes.h"
 #include "passes.h"
 
 namespace calotype::lower {
@@ -26,8 +27,8 @@ Expr widen(const Expr &e, int lanes) {
 
 class VectorSubstituter final : public IRMutator {
 public:
-  VectorSubstituter(Name var, Expr ramp)
-      : var_(var), ramp_(std::move(ramp)), lanes_(ramp_.type().lanes()) {}
+  VectorSubstituter(const PassContext &cx, Name var, Expr ramp)
+      : cx_(cx), var_(var), ramp_(std::move(ramp)), lanes_(ramp_.type().lanes()) {}
   using IRMutator::mutate;
   using IRMutator::visit;
 
@@ -203,6 +204,12 @@ public:
     Stmt else_case = op->else_case.defined() ? under(make_not(c), outer, op->else_case) : Stmt();
     return make_block(then_case, else_case);
   }
+  Stmt visit(const Atomic *op) override {
+    const LaneContext lanes{cx_, lanes_, mask_, [this](const Expr &e) { return mutate(e); }};
+    Stmt s = combine_lanes(op, lanes);
+    if (!s.defined()) throw CannotVectorize();
+    return s;
+  }
   Stmt visit(const Allocate *op) override {
     std::vector<Expr> extents{c32(lanes_)};
     for (const Expr &e : op->extents) extents.push_back(check_scalar(mutate(e)));
@@ -266,6 +273,7 @@ private:
     return make_add(make_mul(widen(index, lanes_), widen(c32(lanes_), lanes_)), lane);
   }
 
+  const PassContext &cx_;
   Name var_;
   Expr ramp_;
   int lanes_;
@@ -278,6 +286,7 @@ private:
 
 class Vectorizer final : public IRMutator {
 public:
+  explicit Vectorizer(const PassContext &cx) : cx_(cx) {}
   using IRMutator::visit;
   Expr mutate(const Expr &e) override { return e; }
   Stmt mutate(const Stmt &s) override { return IRMutator::mutate(s); }
@@ -295,15 +304,18 @@ public:
     if (*n == 1) return substitute(op->name, op->min, body);
     try {
       Expr ramp = make_ramp(op->min, c32(1), static_cast<int>(*n));
-      return VectorSubstituter(op->name, ramp).mutate(body);
+      return VectorSubstituter(cx_, op->name, ramp).mutate(body);
     } catch (const CannotVectorize &) {
       return make_for(op->name, op->min, op->extent, ForType::Serial, body);
     }
   }
+
+private:
+  const PassContext &cx_;
 };
 
 }  // namespace
 
-Stmt vectorize_loops(const Stmt &s, PassContext &) { return Vectorizer().mutate(s); }
+Stmt vectorize_loops(const Stmt &s, PassContext &cx) { return Vectorizer(cx).mutate(s); }
 
 }  // namespace calotype::lower

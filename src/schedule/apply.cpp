@@ -3,10 +3,12 @@
 #include "apply.h"
 
 #include <algorithm>
+#include <functional>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "legality.h"
+#include "make_funcs.h"
 #include "placement.h"
 #include "replay.h"
 #include "value.h"
@@ -49,7 +51,7 @@ bool is_bound_directive(DirectiveKind k) {
 class Applier {
 public:
   Applier(const ir::Program &p, const Target &t, bool stop_at_first)
-      : scheduled_{p, initial_state(p), {}},
+      : scheduled_{p, initial_state(p), {}, {}},
         t_(t),
         cx_{scheduled_.program, t, {}, {}},
         stop_(stop_at_first) {}
@@ -57,14 +59,20 @@ public:
   Scheduled run(const Schedule &s) {
     check_head(s);
     resolve_lets(s);
-    for (bool bounds : {true, false}) {
-      for (const Directive &d : s.directives) {
-        if (is_bound_directive(d.kind) == bounds) apply_one(d);
-      }
+    std::unordered_set<std::string> to_come;  // Funcs that directives make: their bounds wait
+    for (const Directive &d : s.directives) to_come.insert(d.made);
+    apply_bounds(s, [&](const Directive &d) { return to_come.count(d.func) == 0; });
+    for (const Directive &d : s.directives) {
+      if (is_bound_directive(d.kind)) continue;
+      apply_one(d);
+      if (makes_func(d.kind) && p_.find(d.made))
+        apply_bounds(s, [&](const Directive &b) { return b.func == d.made; });
     }
     finish(p_, state_);
+    note_orders();
     for (const PlacementFault &fault : placement_faults(p_, state_)) {
-      if (!failed_.count(fault.func) && !failed_.count(fault.consumer)) report(fault.diagnostic);
+      if (!failed_.count(fault.func) && !failed_.count(fault.consumer))
+        report(with_use(fault.diagnostic, s, fault.func));
     }
     if (!mistakes_.empty()) throw_all();
     return std::move(scheduled_);
@@ -78,6 +86,25 @@ private:
           return a.loc.line != b.loc.line ? a.loc.line < b.loc.line : a.loc.column < b.loc.column;
         });
     throw CompileError(mistakes_);
+  }
+
+  // What stands in a named block is wrong where the block is used.
+  static Diagnostic with_use(Diagnostic why, const Directive &d) {
+    if (d.use_loc.defined()) why.why.push_back({"in the named block used here", d.use_loc});
+    return why;
+  }
+  // The same for the judgement of the whole, which knows places only.
+  Diagnostic with_use(Diagnostic why, const Schedule &s, ir::Name func) const {
+    const auto here = [&](const SrcLoc &loc) {
+      return loc.file == why.loc.file && loc.line == why.loc.line && loc.column == why.loc.column;
+    };
+    for (const Directive &d : s.directives) {
+      if (!d.use_loc.defined() || d.func != func) continue;
+      bool found = here(d.loc);
+      for (const Arg &a : d.args) found |= here(a.loc);
+      if (found) return with_use(std::move(why), d);
+    }
+    return why;
   }
 
   void report(Diagnostic d) {
@@ -108,15 +135,60 @@ private:
     }
   }
 
+  // Bounds count from the start: they tell which extents are constant.
+  void apply_bounds(const Schedule &s, const std::function<bool(const Directive &)> &which) {
+    for (const Directive &d : s.directives) {
+      if (is_bound_directive(d.kind) && which(d)) apply_one(d);
+    }
+  }
+
+  void apply_maker(const Directive &d) {
+    if (failed_.count(d.func) && !p_.find(d.func)) {  // the Func it is about was not made
+      failed_.insert(d.made);
+      return;
+    }
+    const Reason reason = make_func(cx_, scheduled_, d);
+    if (reason) return;
+    report(with_use(reason.diagnostic, d));
+    failed_.insert(d.made);
+    failed_.insert(d.func);
+  }
+
   void apply_one(const Directive &d) {
+    if (makes_func(d.kind)) return apply_maker(d);
+    if (failed_.count(d.func) && !p_.find(d.func)) return;
     const ir::Function *f = p_.find(d.func);
     if (!f) return unknown_func(d);
     const std::string key = stage_name(d.func, d.stage);
     const Reason reason = replay(cx_, *f, state_.funcs.at(f->name), d);
     if (reason) return;
-    if (!follows(reason.diagnostic, d)) report(reason.diagnostic);
+    if (!follows(reason.diagnostic, d)) report(with_use(reason.diagnostic, d));
     failed_.insert(f->name);
     for (const Arg &a : d.args) poison(a, key);
+  }
+
+  // Float reductions whose iterations no longer run in the order of the definition.
+  void note_orders() {
+    for (const ir::Function &f : p_.funcs) {
+      const FuncState &s = state_.of(f.name);
+      for (int stage = 1; stage < f.stages(); stage++) {
+        const StageState &st = s.stages[static_cast<size_t>(stage)];
+        if (!st.atomic && !st.races) continue;
+        const std::string name = stage_name(f.name, stage);
+        if (st.races) scheduled_.reordered.push_back("allow_race_conditions on " + name);
+        if (!st.atomic || cx_.order.reduction_of(f, stage).exact) continue;
+        if (st.any_order || runs_dependent_at_once(f, stage, st))
+          scheduled_.reordered.push_back("atomic on " + name);
+      }
+    }
+  }
+  bool runs_dependent_at_once(const ir::Function &f, int stage, const StageState &st) {
+    const OrderFacts &facts = cx_.order.of(f, stage);
+    const auto roots = root_vars(f, st, stage);
+    return std::any_of(st.loops.begin(), st.loops.end(), [&](const Loop &l) {
+      const bool at_once = l.kind == ir::ForType::Parallel || l.kind == ir::ForType::Vectorized;
+      return at_once && !facts.is_free(roots.at(l.var));
+    });
   }
 
   void unknown_func(const Directive &d) {
@@ -179,22 +251,25 @@ public:
 
   void rename(Arg &a) {
     for (Arg &item : a.items) rename(item);
-    const bool names = a.kind == Arg::Kind::Name || a.kind == Arg::Kind::Level;
-    if (!names || a.text.empty() || a.text[0] != '$') return;
-    const auto it = map_.find(a.text);
+    rename(a.key);
+    if (a.kind == Arg::Kind::Name || a.kind == Arg::Kind::Level) rename(a.text);
+  }
+
+private:
+  void rename(std::string &text) {
+    if (text.empty() || text[0] != '$') return;
+    const auto it = map_.find(text);
     if (it != map_.end()) {
-      a.text = it->second;
+      text = it->second;
       return;
     }
     ir::Name name;
     do {
       name = "v" + std::to_string(next_++);
     } while (!used_.insert(name).second);
-    map_[a.text] = name;
-    a.text = name;
+    map_[text] = name;
+    text = name;
   }
-
-private:
   void note(const Arg &a) {
     for (const Arg &item : a.items) note(item);
     if (a.kind == Arg::Kind::Name || a.kind == Arg::Kind::Level) used_.insert(a.text);
@@ -203,6 +278,150 @@ private:
   std::unordered_map<ir::Name, ir::Name> map_;
   std::unordered_set<ir::Name> used_;
   int next_ = 0;
+};
+
+// Gives directives the names of their Funcs: those of the program, and those that earlier directives made.
+class Resolver {
+public:
+  Resolver(const ir::Program &p, const Schedule &s) : p_(p), s_(s), renamer_(p, s) {
+    for (const ir::Function &f : p.funcs) {
+      names_.push_back(f.name);
+      if (f.id != 0) by_id_[f.id] = f.name;
+    }
+    for (const ir::ParameterRef &param : p.params) params_.insert(param->name);
+    for (const Directive &d : s.directives) params_.insert(d.made);
+  }
+
+  Schedule run() {
+    Schedule out = s_;
+    out.directives.clear();
+    for (Directive d : s_.directives) {
+      if (!fill(d.func, d.func_id)) continue;
+      for (Arg &a : d.args) {
+        fill_levels(a);
+        renamer_.rename(a);
+      }
+      if (makes_func(d.kind)) {
+        if (!resolve_maker(d)) continue;
+        push(out, std::move(d));
+      } else if (is_glob(d.func) && !is_func(d.func)) {
+        expand(out, d);
+      } else {
+        push(out, std::move(d));
+      }
+    }
+    return out;
+  }
+
+private:
+  bool is_func(const std::string &name) const {
+    return std::find(names_.begin(), names_.end(), name) != names_.end();
+  }
+
+  bool fill(std::string &func, uint64_t id) const {
+    if (!func.empty() || id == 0) {
+      const auto alias = alias_.find(func);
+      if (alias != alias_.end()) func = alias->second;
+      return true;
+    }
+    const auto it = by_id_.find(id);
+    if (it == by_id_.end()) return false;
+    func = it->second;
+    return true;
+  }
+  void fill_levels(Arg &a) const {
+    for (Arg &item : a.items) fill_levels(item);
+    if (a.kind == Arg::Kind::Level || a.kind == Arg::Kind::Func) fill(a.func, a.func_id);
+  }
+
+  static void push(Schedule &out, Directive d) {
+    if (out.directives.size() >= kMaxDirectives) {
+      throw CompileError(
+          Diagnostic("S0002", d.loc, "the schedule expands to more than 100000 directives"));
+    }
+    out.directives.push_back(std::move(d));
+  }
+
+  void expand(Schedule &out, const Directive &d) const {
+    bool expanded = false;
+    for (const std::string &name : names_) {
+      if (!matches(d.func, name)) continue;
+      expanded = true;
+      Directive copy = d;
+      copy.func = name;
+      push(out, std::move(copy));
+    }
+    if (!expanded) push(out, d);
+  }
+
+  // False: what it asks for was made before, or is about Funcs of other programs.
+  bool resolve_maker(Directive &d) {
+    if (d.kind != DirectiveKind::rfactor) {
+      std::vector<Arg> funcs;
+      bool foreign = false;
+      for (const Arg &a : func_items(d.args)) {
+        if (a.func.empty()) {
+          foreign = true;
+        } else if (is_glob(a.func) && !is_func(a.func)) {
+          expand_argument(a, &funcs);
+        } else {
+          funcs.push_back(a);
+        }
+      }
+      if (foreign && funcs.empty()) return false;
+      d.args = one_or_list(std::move(funcs));
+      const std::string key = request(d);
+      const auto before = requests_.find(key);
+      if (before != requests_.end()) {
+        if (!d.made.empty() && d.made != before->second) alias_[d.made] = before->second;
+        if (d.made_id != 0) by_id_[d.made_id] = before->second;
+        return false;
+      }
+      if (d.made.empty()) d.made = free_name(default_made_name(d));
+      requests_[key] = d.made;
+    } else if (d.made.empty()) {
+      d.made = free_name(default_made_name(d));
+    }
+    if (d.made_id != 0) by_id_[d.made_id] = d.made;
+    const auto at = std::find(names_.begin(), names_.end(), d.func);
+    names_.insert(at == names_.end() ? names_.begin() : at + 1, d.made);
+    return true;
+  }
+
+  void expand_argument(const Arg &a, std::vector<Arg> *funcs) const {
+    bool expanded = false;
+    for (const std::string &name : names_) {
+      if (!matches(a.func, name)) continue;
+      expanded = true;
+      funcs->push_back(Arg::function(0, name, a.loc));
+    }
+    if (!expanded) funcs->push_back(a);
+  }
+
+  static std::string request(const Directive &d) {
+    std::vector<std::string> readers;
+    for (const Arg &a : func_items(d.args)) readers.push_back(a.func);
+    std::sort(readers.begin(), readers.end());
+    std::string key = std::string(directive_name(d.kind)) + " " + stage_name(d.func, d.stage);
+    for (const std::string &r : readers) key += " " + r;
+    return key;
+  }
+
+  std::string free_name(const std::string &base) const {
+    std::string name = base;
+    for (int n = 2; is_func(name) || params_.count(name); n++)
+      name = base + "_" + std::to_string(n);
+    return name;
+  }
+
+  const ir::Program &p_;
+  const Schedule &s_;
+  Renamer renamer_;
+  std::vector<std::string> names_;  ///< of Funcs so far, in the program's order
+  std::unordered_set<std::string> params_;
+  std::unordered_map<uint64_t, std::string> by_id_;
+  std::unordered_map<std::string, std::string> alias_;     ///< a second name -> the first
+  std::unordered_map<std::string, std::string> requests_;  ///< what was asked for -> the Func made
 };
 
 void resolve_level(const ir::Program &p, const ScheduleState &state, Level &level) {
@@ -225,43 +444,7 @@ Scheduled apply(const ir::Program &p, const Schedule &s, const Target &t, bool s
   return Applier(p, t, stop_at_first).run(resolve(p, s));
 }
 
-Schedule resolve(const ir::Program &p, const Schedule &s) {
-  Renamer renamer(p, s);
-  std::unordered_map<uint64_t, const ir::Function *> by_id;
-  for (const ir::Function &f : p.funcs) by_id[f.id] = &f;
-  const auto fill = [&](std::string &func, uint64_t id) {
-    if (!func.empty() || id == 0) return true;
-    const auto it = by_id.find(id);
-    if (it == by_id.end()) return false;
-    func = it->second->name;
-    return true;
-  };
-  Schedule out = s;
-  out.directives.clear();
-  for (Directive d : s.directives) {
-    if (!fill(d.func, d.func_id)) continue;
-    for (Arg &a : d.args) {
-      if (a.kind == Arg::Kind::Level) fill(a.func, a.func_id);
-      renamer.rename(a);
-    }
-    bool expanded = false;
-    if (is_glob(d.func) && !p.find(d.func)) {
-      for (const ir::Function &f : p.funcs) {
-        if (!matches(d.func, f.name)) continue;
-        if (out.directives.size() >= kMaxDirectives) {
-          throw CompileError(
-              Diagnostic("S0002", d.loc, "the schedule expands to more than 100000 directives"));
-        }
-        expanded = true;
-        Directive copy = d;
-        copy.func = f.name;
-        out.directives.push_back(std::move(copy));
-      }
-    }
-    if (!expanded) out.directives.push_back(std::move(d));
-  }
-  return out;
-}
+Schedule resolve(const ir::Program &p, const Schedule &s) { return Resolver(p, s).run(); }
 
 void finish(const ir::Program &p, ScheduleState &state) {
   for (auto &entry : state.funcs) {

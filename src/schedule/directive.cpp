@@ -45,6 +45,8 @@ ParamSpec::Kind kind_of_word(const std::string &word) {
   if (word == "Tail") return Kind::Tail;
   if (word == "vars") return Kind::Vars;
   if (word == "level") return Kind::Level;
+  if (word == "funcs") return Kind::Funcs;
+  if (word == "bool") return Kind::Flag;
   return Kind::Other;
 }
 
@@ -124,6 +126,10 @@ bool is_func_level(DirectiveKind k) {
   }
 }
 
+bool makes_func(DirectiveKind k) {
+  return k == DirectiveKind::in || k == DirectiveKind::clone_in || k == DirectiveKind::rfactor;
+}
+
 const std::vector<ParamSpec> &params_of(DirectiveKind k) {
   static const auto *table = [] {
     auto *t = new std::vector<std::vector<ParamSpec>>();
@@ -190,6 +196,56 @@ Arg Arg::level(uint64_t func_id, std::string func, int stage, std::string loop, 
   a.text = std::move(loop);
   a.loc = loc;
   return a;
+}
+
+Arg Arg::function(uint64_t func_id, std::string func, SrcLoc loc) {
+  Arg a;
+  a.kind = Kind::Func;
+  a.func_id = func_id;
+  a.func = std::move(func);
+  a.loc = loc;
+  return a;
+}
+
+namespace {
+// "g[0]" -> "g_0": part of a name that a `let` may have.
+std::string plain(const std::string &name) {
+  std::string text;
+  for (char c : name) {
+    if (c == ']') continue;
+    const bool word =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    text += word ? c : '_';
+  }
+  return text;
+}
+}  // namespace
+
+std::vector<Arg> func_items(const std::vector<Arg> &args) {
+  std::vector<Arg> funcs;
+  for (const Arg &a : args) {
+    if (a.kind == Arg::Kind::Func) funcs.push_back(a);
+    for (const Arg &item : func_items(a.items)) funcs.push_back(item);
+  }
+  return funcs;
+}
+
+std::vector<Arg> one_or_list(std::vector<Arg> items) {
+  if (items.size() <= 1) return items;
+  const SrcLoc at = items[0].loc;
+  return {Arg::list(std::move(items), at)};
+}
+
+std::string default_made_name(const Directive &d) {
+  std::string name = plain(d.func) + (d.kind == DirectiveKind::rfactor ? "_by" : "_");
+  if (d.kind != DirectiveKind::rfactor) name += directive_name(d.kind);
+  for (const Arg &a : func_items(d.args)) name += "_" + plain(a.func);
+  if (d.kind != DirectiveKind::rfactor) return name;
+  for (const Arg &a : d.args) {
+    for (const Arg &item : a.items) name += "_" + plain(item.text);
+  }
+  if (d.args.size() == 2) name += "_" + plain(d.args[1].text);  // rfactor(r, u)
+  return name;
 }
 
 }  // namespace calotype::schedule

@@ -26,9 +26,12 @@ CALO_EXPORT std::string signature(DirectiveKind k);      ///< "split(var, newvar
 /// Said of a Func as a whole (compute_at, bound ...), not of the loops of one of its stages.
 CALO_EXPORT bool is_func_level(DirectiveKind k);
 
+/// Makes a Func (in, clone_in, rfactor): Directive::made.
+CALO_EXPORT bool makes_func(DirectiveKind k);
+
 /// One parameter of a directive, from directives.def.
 struct ParamSpec {
-  enum class Kind { Var, NewVar, Expr, Tail, Vars, Level, Other } kind = Kind::Other;
+  enum class Kind { Var, NewVar, Expr, Tail, Vars, Level, Funcs, Flag, Other } kind = Kind::Other;
   std::string name;  ///< what it is for: "factor"; the kind's word where nothing else is said
   bool optional = false;
 };
@@ -39,13 +42,13 @@ CALO_EXPORT const char *tail_name(TailStrategy t);
 
 /// One argument of a directive, as written.
 struct CALO_EXPORT Arg {
-  enum class Kind { Name, Expr, Enum, List, Level, String };
+  enum class Kind { Name, Expr, Enum, List, Level, String, Func };
   Kind kind = Kind::Name;
   std::string text;  ///< Name: a loop or dimension ("x", "r.x", "_0"); Enum: "GuardWithIf"; String
   Expr expr;         ///< Expr: a scalar expression (factors, bounds)
   std::vector<Arg> items;  ///< List: {a, b}
   std::string key;  ///< key=value options, {key: value} in lists; empty for positional arguments
-  // Level: the loop `text` of a Func
+  // Level: the loop `text` of a Func. Func: the Func alone
   std::string func;  ///< canonical Func name; from C++ empty until resolved, then found by func_id
   uint64_t func_id = 0;
   int stage = -1;   ///< -1: whichever stage has that loop
@@ -58,6 +61,7 @@ struct CALO_EXPORT Arg {
   static Arg list(std::vector<Arg> items, SrcLoc loc = {});
   static Arg level(uint64_t func_id, std::string func, int stage, std::string loop,
                    SrcLoc loc = {});
+  static Arg function(uint64_t func_id, std::string func, SrcLoc loc = {});
 };
 
 /// `func.update(stage).kind(args)`.
@@ -70,12 +74,19 @@ struct Directive {
   std::vector<Arg> args;
   SrcLoc loc;       ///< the directive's name in a file, the call in C++
   SrcLoc func_loc;  ///< the Func's name in a file
+  SrcLoc use_loc;   ///< where the named block was used that it stands in
   /// Directives that make Funcs: the name of the one they make; from C++ empty until resolved, then found by made_id.
   std::string made;
   uint64_t made_id = 0;
   SrcLoc made_loc;        ///< the name in `let NAME = ...`
   uint64_t sequence = 0;  ///< C++ calls: order of the calls in this process
 };
+
+/// The canonical name of the Func that `d` makes, where nobody gave one: f_in_g, f_in, f_clone_in_g, sum_by_u.
+CALO_EXPORT std::string default_made_name(const Directive &d);
+/// The Funcs among `args`, lists flattened; and how they are written: alone, or as one list.
+CALO_EXPORT std::vector<Arg> func_items(const std::vector<Arg> &args);
+CALO_EXPORT std::vector<Arg> one_or_list(std::vector<Arg> items);
 
 /// A list of directives with its head.
 struct Schedule {

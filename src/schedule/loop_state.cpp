@@ -89,18 +89,20 @@ std::vector<Loop> initial_loops(const ir::Function &f, int stage) {
   return loops;
 }
 
+FuncState initial_func_state(const ir::Program &p, const ir::Function &f) {
+  FuncState s;
+  for (int stage = 0; stage < f.stages(); stage++) {
+    s.stages.emplace_back();
+    s.stages.back().loops = initial_loops(f, stage);
+  }
+  s.storage_order = f.args;
+  if (p.is_output(f.name)) s.compute.kind = s.store.kind = Level::Kind::Root;
+  return s;
+}
+
 ScheduleState initial_state(const ir::Program &p) {
   ScheduleState state;
-  for (const ir::Function &f : p.funcs) {
-    FuncState s;
-    for (int stage = 0; stage < f.stages(); stage++) {
-      s.stages.emplace_back();
-      s.stages.back().loops = initial_loops(f, stage);
-    }
-    s.storage_order = f.args;
-    if (p.is_output(f.name)) s.compute.kind = s.store.kind = Level::Kind::Root;
-    state.funcs.emplace(f.name, std::move(s));
-  }
+  for (const ir::Function &f : p.funcs) state.funcs.emplace(f.name, initial_func_state(p, f));
   // A C function takes and gives buffers: nothing around it can be substituted away.
   for (const ir::Function &f : p.funcs) {
     if (!f.extern_stage()) continue;

@@ -39,6 +39,9 @@ struct Relation {
 struct StageState {
   std::vector<Loop> loops;  ///< innermost first
   std::vector<Relation> relations;
+  bool atomic = false;     ///< iterations that combine into one element may run at once: proved
+  bool races = false;      ///< allow_race_conditions: nothing is proved
+  bool any_order = false;  ///< under atomic: the order of dependent loops was changed
 };
 
 /// Where a Func is computed or stored.
@@ -85,6 +88,13 @@ struct ScheduleState {
   const FuncState &of(ir::Name func) const { return funcs.at(func); }
 };
 
+/// A Func that a directive made.
+struct MadeFunc {
+  enum class Kind { Wrapper, Clone, Partial } kind = Kind::Wrapper;
+  ir::Name of;              ///< the Func or input it was made from
+  bool everywhere = false;  ///< Wrapper: for all readers that have none of their own
+};
+
 /// What a schedule makes of an algorithm: the program, with the Funcs that directives made (in, clone_in, rfactor) in
 /// it, and how each of its Funcs runs. Everything after legality works on this; the interpreter keeps the original.
 struct Scheduled {
@@ -93,11 +103,13 @@ struct Scheduled {
   /// Floating-point reductions whose order the schedule changed, as "rfactor on sum.update(0)": results may differ in
   /// rounding from the interpreter's. Empty: the same bits.
   std::vector<std::string> reordered;
+  std::unordered_map<ir::Name, MadeFunc> made;
   const FuncState &of(ir::Name func) const { return state.of(func); }
 };
 
 /// The state before any directive: definition order of loops, outputs at root, everything else inlined.
 CALO_EXPORT ScheduleState initial_state(const ir::Program &p);
+CALO_EXPORT FuncState initial_func_state(const ir::Program &p, const ir::Function &f);
 /// The loops of one stage before any directive.
 CALO_EXPORT std::vector<Loop> initial_loops(const ir::Function &f, int stage);
 

@@ -193,4 +193,12 @@ const OrderFacts &OrderCache::of(const ir::Function &f, int stage) {
   return *facts;
 }
 
+const Reduction &OrderCache::reduction_of(const ir::Function &f, int stage) {
+  auto &stages = reductions_[f.name];
+  if (stages.empty()) stages.resize(f.definitions.size());
+  auto &r = stages[stage];
+  if (!r) r = std::make_unique<Reduction>(prove_reduction(f, stage));
+  return *r;
+}
+
 }  // namespace calotype::schedule

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "../ir/function.h"
+#include "associative.h"
 
 namespace calotype::schedule {
 
@@ -33,9 +33,15 @@ CALO_EXPORT OrderFacts order_facts(const ir::Function &f, int stage);
 class OrderCache {
 public:
   const OrderFacts &of(const ir::Function &f, int stage);
+  const Reduction &reduction_of(const ir::Function &f, int stage);
+  void forget(ir::Name func) {  ///< its definitions changed
+    facts_.erase(func);
+    reductions_.erase(func);
+  }
 
 private:
   std::unordered_map<ir::Name, std::vector<std::unique_ptr<OrderFacts>>> facts_;
+  std::unordered_map<ir::Name, std::vector<std::unique_ptr<Reduction>>> reductions_;
 };
 
 }  // namespace calotype::schedule

@@ -45,10 +45,15 @@ public:
     std::string line;
     const Directive *last = nullptr;
     for (const Directive &d : s_.directives) {
+      if (!d.made.empty()) {
+        if (last) body += line + ";\n";
+        last = nullptr;
+        body += "  Func " + cpp_name(d.made) + " = " + subject(d) + directive(d) + ";\n";
+        continue;
+      }
       if (!last || last->func != d.func || last->stage != d.stage) {
         if (last) body += line + ";\n";
-        line = "  " + cpp_name(d.func) +
-               (d.stage > 0 ? ".update(" + std::to_string(d.stage - 1) + ")" : "");
+        line = "  " + subject(d);
       }
       line += directive(d);
       last = &d;
@@ -58,6 +63,10 @@ public:
   }
 
 private:
+  static std::string subject(const Directive &d) {
+    return cpp_name(d.func) + (d.stage > 0 ? ".update(" + std::to_string(d.stage - 1) + ")" : "");
+  }
+
   struct Declared {
     std::string name;
     bool reduction;
@@ -118,6 +127,7 @@ private:
   void learn_reductions(const Directive &d) {
     std::vector<std::string> names;
     bool reduction = false;
+    if (d.kind == DirectiveKind::rfactor) return learn_partial(d);
     for (const Arg &a : d.args) flatten(a, &names);
     if (d.kind == DirectiveKind::fuse && names.size() == 3) {
       reduction =
@@ -132,6 +142,17 @@ private:
       for (size_t i = 1; makes && i < names.size(); i++) mark_if(d, names[0], names[i]);
       for (const char *letter : {".v", ".u", ".t"}) mark_if(d, names[0], names[0] + letter);
     }
+  }
+  // Loops that rfactor does not keep belong to the partial Func's update.
+  void learn_partial(const Directive &d) {
+    std::set<std::string> left = reductions_[{d.func, d.stage}];
+    if (const ir::Definition *def = definition(d.func, d.stage)) {
+      for (const ir::ReductionVariable &r : def->rvars) left.insert(r.var);
+    }
+    for (const Arg &a : d.args) {
+      for (const Arg &item : a.items) left.erase(item.key);
+    }
+    reductions_[{d.made, 1}] = left;
   }
   void mark_if(const Directive &d, const std::string &old, const std::string &made) {
     if (is_reduction(d.func, d.stage, old) && rvar_index(d.func, d.stage, made) < 0) {
@@ -216,6 +237,7 @@ private:
       case Arg::Kind::Enum: return "TailStrategy::" + a.text;
       case Arg::Kind::Level: return level(a);
       case Arg::Kind::String: return "\"" + a.text + "\"";
+      case Arg::Kind::Func: return cpp_name(a.func);
       case Arg::Kind::List: break;
     }
     std::string text = "{";
@@ -243,10 +265,22 @@ private:
     std::vector<Arg> args = in_order(d);
     const char *name = directive_name(d.kind);
     std::string inner;
+    if (d.kind == DirectiveKind::rfactor) return partial(d);
     if (makes_used_loop(d, &inner)) return expanded(d, args, inner);
     std::string text = std::string(".") + name + "(";
     for (size_t i = 0; i < args.size(); i++) text += (i ? ", " : "") + arg(d, args[i]);
     return text + ")";
+  }
+
+  std::string partial(const Directive &d) {
+    std::string text;
+    for (const Arg &a : d.args) {
+      for (const Arg &item : a.items) {
+        text += (text.empty() ? "{" : ", {") + loop(d.func, d.stage, item.key) + ", " +
+                loop(d.made, 0, item.text) + "}";
+      }
+    }
+    return ".rfactor({" + text + "})";
   }
 
   // Is the loop that this vectorize, unroll or parallel makes named elsewhere?

@@ -41,6 +41,7 @@ std::string arg_text(const Arg &a, bool in_list) {
     case Arg::Kind::List: return key + "{" + items_text(a.items, true) + "}";
     case Arg::Kind::Level: return key + level_text(a);
     case Arg::Kind::String: return key + quoted(a.text);
+    case Arg::Kind::Func: return key + a.func;
   }
   return key;
 }
@@ -65,6 +66,12 @@ std::string print_schedule(const Schedule &s) {
   for (const Directive &d : s.directives) {
     const std::string call =
         std::string(".") + directive_name(d.kind) + "(" + items_text(d.args, false) + ")";
+    if (!d.made.empty()) {  // a statement of its own
+      if (last) text += line + "\n";
+      text += "let " + d.made + " = " + stage_name(d.func, d.stage) + call + "\n";
+      last = nullptr;
+      continue;
+    }
     if (last && last->func == d.func && last->stage == d.stage) {
       if (line.size() + call.size() > kLineLimit) {
         text += line + "\n";

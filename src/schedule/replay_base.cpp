@@ -19,6 +19,7 @@ const char *arg_word(Arg::Kind k) {
     case Arg::Kind::List: return "a list";
     case Arg::Kind::Level: return "a loop of a Func";
     case Arg::Kind::String: return "a string";
+    case Arg::Kind::Func: return "a Func";
   }
   return "something else";
 }
@@ -31,6 +32,8 @@ const char *wanted_word(ParamSpec::Kind k) {
     case ParamSpec::Kind::Tail: return "a TailStrategy";
     case ParamSpec::Kind::Vars: return "a list of names";
     case ParamSpec::Kind::Level: return "a Func and one of its loops";
+    case ParamSpec::Kind::Flag: return "true or false";
+    case ParamSpec::Kind::Funcs: return "a list of Funcs";
     case ParamSpec::Kind::Other: return "something else";
   }
   return "something else";
@@ -132,6 +135,10 @@ bool ReplayBase::convert(const Arg &a, const ParamSpec &spec, Arg *out) {
       if (a.kind == Arg::Kind::Enum && !fits) return refuse_tail_name(a);
       break;
     }
+    case ParamSpec::Kind::Flag:
+      fits = (a.kind == Arg::Kind::Enum || a.kind == Arg::Kind::Name) &&
+             (a.text == "true" || a.text == "false");
+      break;
     case ParamSpec::Kind::Expr:
       if (a.kind == Arg::Kind::Name) *out = Arg::value(ir::make_var(a.text), a.loc);
       fits = out->kind == Arg::Kind::Expr && out->expr.defined();

@@ -43,6 +43,8 @@ public:
   }
 
 private:
+  bool reordered_ = false;  ///< dependent loops change their order, which atomic allows
+
   // ---- names and loops ---------------------------------------------------------------------------
   StageState &stage() { return s_.stages[d_.stage]; }
 
@@ -108,6 +110,7 @@ private:
   }
 
   void accept(StageState next) {
+    next.any_order |= reordered_;
     stage() = std::move(next);
     s_.touched = true;
     if (!s_.loops_loc.defined()) s_.loops_loc = d_.loc;
@@ -322,7 +325,8 @@ private:
   // Would the loops in `order` run dependent iterations in another order than now?
   bool check_order(const StageState &s, const Names &order) {
     const OrderFacts &facts = cx_.order.of(f_, d_.stage);
-    if (facts.commutative || facts.dependent.empty()) return true;
+    if (facts.commutative || facts.dependent.empty() || stage().races) return true;
+    const bool any_order = stage().atomic && reduction().commutative;
     const auto roots = root_vars(f_, s, d_.stage);
     Names before, after;
     for (const Loop &loop : s.loops) {
@@ -334,6 +338,10 @@ private:
     size_t i = 0;
     while (i < before.size() && before[i] == after[i]) i++;
     if (i == before.size()) return true;
+    if (any_order) {
+      reordered_ = true;
+      return true;
+    }
     Diagnostic d(
         "S0111", d_.loc,
         directive() + " cannot let " + after[i] + " of " + subject() + " run inside " + before[i]);
@@ -347,8 +355,12 @@ private:
     }
     d.help.push_back("keep these loops in the order they have, outermost first: " +
                      text_of(before));
+    if (reduction().proved && reduction().commutative)
+      d.help.push_back("or say " + subject() + ".atomic() first: any order is allowed then");
     return refuse(std::move(d));
   }
+
+  const Reduction &reduction() { return cx_.order.reduction_of(f_, d_.stage); }
 
   static std::string text_of(const Names &innermost_first) {
     std::string text;
@@ -464,7 +476,8 @@ private:
     const OrderFacts &facts = cx_.order.of(f_, d_.stage);
     const auto roots = root_vars(f_, s, d_.stage);
     const auto &vars = roots.at(loop.var);
-    if (facts.is_free(vars)) return true;
+    if (facts.is_free(vars) || s.races) return true;
+    if (s.atomic) return check_atomic(s, loop, roots);
     Diagnostic d("S0111", d_.loc,
                  directive() + " cannot run the iterations of " + loop.var + " of " + subject() +
                      " at once");
@@ -478,7 +491,90 @@ private:
     }
     d.help.push_back(free.empty() ? "run the loop serially"
                                   : "use a loop whose iterations are independent: " + free);
+    suggest_proof(loop, d);
     return refuse(std::move(d));
+  }
+
+  // What else would make such iterations legal, as far as the definition allows it.
+  void suggest_proof(const Loop &loop, Diagnostic &d) {
+    const Reduction &r = reduction();
+    if (!r.proved) {
+      d.why.push_back({"neither atomic nor rfactor can help: " + r.because, r.loc});
+      return;
+    }
+    if (r.commutative || d_.kind == DirectiveKind::vectorize)
+      d.help.push_back("or say " + subject() + ".atomic() first");
+    if (loop.reduction) {
+      d.help.push_back("or reduce in parts: let part = " + subject() + ".rfactor({" + loop.var +
+                       ": u}), then part.compute_root() and a directive on its loop u");
+    }
+  }
+
+  // atomic() was proved; what is left are combinations that keep their order, or that need several values at once.
+  bool check_atomic(const StageState &s, const Loop &loop,
+                    const std::unordered_map<ir::Name, Names> &roots) {
+    const Reduction &r = reduction();
+    const bool vector = d_.kind == DirectiveKind::vectorize;
+    const bool together = !r.ops.empty() && r.ops[0] == Combine::None;
+    Diagnostic d("S0134", d_.loc,
+                 directive() + " cannot run the iterations of " + loop.var + " of " + subject() +
+                     " at once, though it is atomic");
+    if (!vector && together) {
+      d.why.push_back(
+          {"its values belong together, and no instruction updates several at once", r.loc});
+    } else if (!r.commutative) {
+      const OrderFacts &facts = cx_.order.of(f_, d_.stage);
+      const Loop *inner = nullptr;
+      for (const Loop &l : s.loops) {
+        if (l.var == loop.var) break;
+        if (!facts.is_free(roots.at(l.var))) inner = &l;
+      }
+      if (vector && !inner) return true;
+      d.why.push_back(
+          {"parts must be combined in the order of the definition (of equal candidates the first "
+           "is kept)" +
+               (inner ? ", and " + inner->var + " runs inside" : std::string()),
+           r.loc});
+    } else {
+      return true;
+    }
+    d.help.push_back("reduce in parts: let part = " + subject() + ".rfactor({" + loop.var +
+                     ": u})");
+    return refuse(std::move(d));
+  }
+
+  // ---- atomic, allow_race_conditions -------------------------------------------------------------
+  bool atomic() {
+    if (d_.stage == 0) {
+      return refuse("S0134", d_.loc, "atomic makes no sense on the pure definition of " + f_.name,
+                    "its iterations write different elements", "say it of an update");
+    }
+    const Reduction &r = reduction();
+    if (!r.proved) {
+      Diagnostic d("S0134", d_.loc, subject() + " cannot be atomic");
+      d.why.push_back({r.because, r.loc});
+      if (given_[0] && args_[0].text == "true") {
+        d.why.push_back(
+            {"atomic(true) does not replace the proof: the values would depend on the schedule",
+             {}});
+      }
+      d.help.push_back(
+          "atomic takes sums, products, min, max, and, or, xor of the old value, argmin and "
+          "argmax; "
+          "allow_race_conditions() gives up the promise of equal values");
+      return refuse(std::move(d));
+    }
+    StageState next = stage();
+    next.atomic = true;
+    accept(std::move(next));
+    return true;
+  }
+
+  bool allow_race_conditions() {
+    StageState next = stage();
+    next.races = true;
+    accept(std::move(next));
+    return true;
   }
 
   bool mark(StageState &s, int i, ForType kind) {
@@ -558,6 +654,8 @@ private:
       case DirectiveKind::vectorize: return run_as(ForType::Vectorized, "v");
       case DirectiveKind::unroll: return run_as(ForType::Unrolled, "u");
       case DirectiveKind::parallel: return run_as(ForType::Parallel, "t");
+      case DirectiveKind::atomic: return atomic();
+      case DirectiveKind::allow_race_conditions: return allow_race_conditions();
       case DirectiveKind::serial: return run_as(ForType::Serial, "s");
       default: return refuse("S0901", d_.loc, directive() + " is not available yet");
     }

@@ -41,12 +41,27 @@ public:
     }
   }
 
+  // The directives of a block, put in where it is used: `text` is the body with the arguments in it, `origin` says where
+  // each of its characters comes from.
+  Parser(const std::string &text, const std::vector<size_t> &origin, const Parser &file)
+      : text_(text), file_(file.file_), lines_(file.lines_), origin_(&origin) {
+    versioned_ = true;
+  }
+
   Schedule run() {
     if (text_.size() > kMaxBytes) {
       throw CompileError(
           Diagnostic("S0002", loc(0, 0), "schedule of " + std::to_string(text_.size()) + " bytes")
               .because("the limit is " + std::to_string(kMaxBytes)));
     }
+    statements();
+    if (!versioned_ && mistakes_.empty())
+      report(syntax(0, "a schedule starts with the line: calotype 1"));
+    if (!mistakes_.empty()) throw CompileError(mistakes_);
+    return std::move(schedule_);
+  }
+
+  void statements() {
     while (skip_space(true), pos_ < text_.size()) {
       try {
         statement();
@@ -55,10 +70,6 @@ public:
         skip_line();
       }
     }
-    if (!versioned_ && mistakes_.empty())
-      report(syntax(0, "a schedule starts with the line: calotype 1"));
-    if (!mistakes_.empty()) throw CompileError(mistakes_);
-    return std::move(schedule_);
   }
 
   // The head lines alone, mistakes ignored: for the choice among files.
@@ -122,6 +133,11 @@ private:
   }
 
   SrcLoc loc(size_t start, size_t end) const {
+    if (origin_) {
+      end = std::max(end, start) - start;
+      start = (*origin_)[std::min(start, origin_->size() - 1)];
+      end += start;
+    }
     const size_t line = std::upper_bound(lines_.begin(), lines_.end(), start) - lines_.begin();
     const int column = static_cast<int>(start - lines_[line - 1]) + 1;
     return SrcLoc{file_, static_cast<int>(line), column,
@@ -198,6 +214,7 @@ private:
     if (is_letter(peek())) {
       const std::string first = word();
       if (head_line(first)) return;
+      if (peek() == '(' && versioned_) return use_block(first, start);
     }
     pos_ = start;
     if (!versioned_) {
@@ -215,11 +232,12 @@ private:
                          first == "when" || first == "base" || first == "let" || first == "def";
     if (!keyword) return false;
     skip_space(false);
-    if (first == "let") return let(start), true;
-    if (first == "def") {
-      throw Mistake{Diagnostic("S0901", loc(start, start + 3),
-                               "named blocks (def ... end) are not available yet")};
+    if (origin_ && first != "let") {
+      throw Mistake{Diagnostic("S0135", loc(start, pos_), first + " cannot stand in a named block")
+                        .because("a block holds directives, and Funcs that directives make")};
     }
+    if (first == "let") return let(), true;
+    if (first == "def") return define_block(start), true;
     if (!schedule_.directives.empty()) {
       throw Mistake{
           syntax(start, first + " belongs to the head of the file, before the first directive")};
@@ -285,7 +303,7 @@ private:
     schedule_.base_embedded = true;
   }
 
-  void let(size_t start) {
+  void let() {
     const size_t name_at = pos_;
     const std::string name = word();
     for (const auto &old : schedule_.lets) {
@@ -295,27 +313,217 @@ private:
     skip_space(false);
     expect('=');
     skip_space(false);
-    refuse_func_let(start);
+    if (is_func_chain()) return chain(name, loc(name_at, name_at + name.size()));
+    if (origin_)
+      throw Mistake{
+          Diagnostic("S0135", loc(name_at, name_at + name.size()), "a block cannot name a number")
+              .fix("give it as an argument")};
     schedule_.lets.emplace_back(name, expression());
     expect_line_end();
   }
 
-  // let part = total.update(0).rfactor({ro: u})
-  void refuse_func_let(size_t start) {
-    const std::string line =
-        text_.substr(pos_, std::min(text_.find('\n', pos_), text_.size()) - pos_);
-    for (const char *maker : {"rfactor", "clone_in", "in"}) {
-      if (line.find(std::string(".") + maker + "(") == std::string::npos) continue;
-      throw Mistake{Diagnostic("S0901", loc(start, start + 3),
-                               std::string("Funcs made by ") + maker + " are not available yet")};
+  // Does a Func and a directive come next, as in `let part = total.update(0).rfactor({ro: u})`? Else it is a number.
+  bool is_func_chain() {
+    const size_t back = pos_;
+    bool chain = false;
+    try {
+      func_name();
+      if (next_link()) {
+        pos_++;
+        skip_space(true);
+        const std::string first = word();
+        DirectiveKind kind;
+        chain = first == "update" || find_directive(first, &kind);
+      }
+    } catch (const Mistake &) {
+      chain = false;
+    }
+    pos_ = back;
+    return chain;
+  }
+
+  // ---- named blocks ------------------------------------------------------------------------------
+  struct Block {
+    std::string name;
+    std::vector<std::string> params;
+    size_t start = 0, end = 0;  ///< of the body in the text
+    SrcLoc loc;
+  };
+
+  // def name(func, var, n) ... end
+  void define_block(size_t start) {
+    Block block;
+    const size_t name_at = pos_;
+    block.name = word();
+    block.loc = loc(start, pos_);
+    if (find_block(block.name))
+      throw Mistake{
+          Diagnostic("S0109", loc(name_at, pos_), "block " + block.name + " is given twice")
+              .because("the first one", find_block(block.name)->loc)};
+    depth_ = 1;
+    expect('(');
+    for (skip_space(true); peek() != ')'; skip_space(true)) {
+      const size_t at = pos_;
+      block.params.push_back(word());
+      if (std::count(block.params.begin(), block.params.end(), block.params.back()) > 1)
+        throw Mistake{
+            Diagnostic("S0114", loc(at, pos_),
+                       "block " + block.name + " names " + block.params.back() + " twice")};
+      skip_space(true);
+      if (peek() == ',') {
+        pos_++;
+      } else if (peek() != ')') {
+        throw Mistake{syntax(pos_, "expected \",\" or \")\", found " + shown())};
+      }
+    }
+    pos_++;
+    depth_ = 0;
+    if (!at_line_end())
+      throw Mistake{syntax(pos_, "expected the end of the line, found " + shown())};
+    block.start = pos_;
+    if (!skip_to_end(&block.end)) {
+      throw Mistake{Diagnostic("S0135", block.loc, "block " + block.name + " has no end")
+                        .fix("a line that says: end")};
+    }
+    blocks_.push_back(std::move(block));
+  }
+
+  // Behind the line `end`.
+  bool skip_to_end(size_t *end) {
+    while (pos_ < text_.size()) {
+      skip_line();
+      if (pos_ < text_.size()) pos_++;
+      const size_t line = pos_;
+      skip_space(false);
+      if (word_at(pos_) == "def") return false;
+      if (word_at(pos_) != "end") continue;
+      pos_ += 3;
+      if (!at_line_end()) continue;
+      *end = line;
+      return true;
+    }
+    return false;
+  }
+
+  const Block *find_block(const std::string &name) const {
+    for (const Block &b : blocks_) {
+      if (b.name == name) return &b;
+    }
+    return nullptr;
+  }
+
+  // name(output, xi, 4): the block's directives stand here.
+  void use_block(const std::string &name, size_t start) {
+    const SrcLoc here = loc(start, pos_);
+    const Block *block = find_block(name);
+    if (origin_)
+      throw Mistake{
+          Diagnostic("S0135", here, "a block cannot use block " + name)
+              .because("blocks hold directives only, so that a file's size bounds its work")};
+    if (!block) {
+      Diagnostic d("S0135", here, "there is no block " + name);
+      std::vector<std::string> names;
+      for (const Block &b : blocks_) names.push_back(b.name);
+      for (const std::string &near : nearest_names(name, names))
+        d.help.push_back("did you mean " + near + "?");
+      d.help.push_back("directives are said of a Func: f." + name +
+                       "(...); blocks are made above by def");
+      throw Mistake{std::move(d)};
+    }
+    const std::vector<std::string> args = block_arguments();
+    if (args.size() != block->params.size()) {
+      throw Mistake{Diagnostic("S0135", here,
+                               "block " + name + " takes " + std::to_string(block->params.size()) +
+                                   " arguments, not " + std::to_string(args.size()))
+                        .because("the block", block->loc)};
+    }
+    expect_line_end();
+    std::vector<size_t> origin;
+    const std::string body = expanded(*block, args, &origin);
+    origin.push_back(block->end);
+    Parser inner(body, origin, *this);
+    const size_t before = schedule_.directives.size();
+    inner.schedule_ = std::move(schedule_);
+    inner.statements();
+    schedule_ = std::move(inner.schedule_);
+    for (size_t i = before; i < schedule_.directives.size(); i++)
+      schedule_.directives[i].use_loc = here;
+    for (Diagnostic &d : inner.mistakes_) {
+      d.why.push_back({"in block " + name + ", used here", here});
+      report(std::move(d));
     }
   }
 
+  // Texts between commas, up to the closing parenthesis.
+  std::vector<std::string> block_arguments() {
+    const size_t open = pos_;
+    pos_++;
+    std::vector<std::string> args;
+    std::string text;
+    int depth = 0;
+    for (;; pos_++) {
+      const char c = peek();
+      if (c == '\0' || c == '\n' || c == '#')
+        throw Mistake{syntax(open, "this list of arguments has no end in its line")};
+      if (depth == 0 && (c == ',' || c == ')')) {
+        const size_t first = text.find_first_not_of(" \t"), last = text.find_last_not_of(" \t");
+        const bool empty = first == std::string::npos;
+        if (empty && (c == ',' || !args.empty()))
+          throw Mistake{syntax(pos_, "expected an argument, found " + shown())};
+        if (!empty) args.push_back(text.substr(first, last - first + 1));
+        text.clear();
+        if (c == ')') break;
+        continue;
+      }
+      if (c == '(' || c == '[' || c == '{') depth++;
+      if (c == ')' || c == ']' || c == '}') depth--;
+      text += c;
+    }
+    pos_++;
+    return args;
+  }
+
+  // The body with arguments in the place of parameters; names behind a dot are directives and parts of names.
+  std::string expanded(const Block &block, const std::vector<std::string> &args,
+                       std::vector<size_t> *origin) const {
+    std::string out;
+    const auto copy = [&](const std::string &text, size_t at, bool moving) {
+      for (size_t i = 0; i < text.size(); i++) origin->push_back(at + (moving ? i : 0));
+      out += text;
+    };
+    char before = '\n';
+    bool in_string = false, in_comment = false;
+    for (size_t at = block.start; at < block.end;) {
+      const char c = text_[at];
+      if (c == '\n') in_string = in_comment = false;
+      if (c == '"' && !in_comment) in_string = !in_string;
+      if (c == '#' && !in_string) in_comment = true;
+      if (!is_letter(c) || in_string || in_comment) {
+        copy(std::string(1, c), at, true);
+        before = c;
+        at++;
+        continue;
+      }
+      const std::string w = word_at(at);
+      const auto param = std::find(block.params.begin(), block.params.end(), w);
+      if (param == block.params.end() || before == '.' || is_word(before)) {
+        copy(w, at, true);
+      } else {
+        copy(args[static_cast<size_t>(param - block.params.begin())], at, false);
+      }
+      before = 'x';
+      at += w.size();
+    }
+    return out;
+  }
+
   // ---- directives --------------------------------------------------------------------------------
-  void chain() {
+  // The directives behind one that makes a Func are about that Func. `let`: its name, if there is one.
+  void chain(const std::string &let = {}, SrcLoc let_loc = {}) {
     const size_t start = pos_;
-    const std::string func = func_name();
-    const SrcLoc func_loc = loc(start, pos_);
+    const size_t first = schedule_.directives.size();
+    std::string func = func_name();
+    SrcLoc func_loc = loc(start, pos_);
     skip_space(false);
     if (peek() != '.')
       throw Mistake{
@@ -330,9 +538,49 @@ private:
         stage = update_index() + 1;
         continue;
       }
+      const size_t before = schedule_.directives.size();
       directive(name, name_at, func, func_loc, stage);
+      if (schedule_.directives.size() == before) continue;  // no such directive
+      Directive &d = schedule_.directives.back();
+      if (!makes_func(d.kind)) continue;
+      d.made = func = free_made_name(d);
+      d.made_loc = func_loc = d.loc;
+      stage = 0;
     }
     expect_line_end();
+    if (!let.empty()) name_made_func(first, let, let_loc);
+  }
+
+  // The last Func that the chain makes is called `let`.
+  void name_made_func(size_t first, const std::string &let, SrcLoc let_loc) {
+    std::vector<Directive> &all = schedule_.directives;
+    size_t maker = all.size();
+    while (maker > first && !makes_func(all[maker - 1].kind)) maker--;
+    if (maker == first) {
+      throw Mistake{Diagnostic("S0105", let_loc, "let " + let + " names no Func")
+                        .because("none of these directives makes one: in, clone_in, rfactor do")};
+    }
+    all[maker - 1].made = let;
+    all[maker - 1].made_loc = let_loc;
+    for (size_t i = maker; i < all.size(); i++) {
+      all[i].func = let;
+      all[i].func_loc = let_loc;
+    }
+  }
+
+  // The name of a Func that `d` makes if nobody names it. The same request makes the same Func, but for rfactor.
+  std::string free_made_name(const Directive &d) const {
+    const std::string base = default_made_name(d);
+    std::string name = base;
+    for (int n = 2;; n++) {
+      bool taken = false;
+      for (const Directive &other : schedule_.directives) {
+        if (&other == &d || other.made != name) continue;
+        taken = d.kind == DirectiveKind::rfactor || default_made_name(other) != base;
+      }
+      if (!taken) return name;
+      name = base + "_" + std::to_string(n);
+    }
   }
 
   // A dot here, or at the start of one of the next lines.
@@ -372,6 +620,11 @@ private:
     expect('(');
     if (known && takes_level(d.kind)) {
       level_args(d);
+    } else if (known && !params_of(d.kind).empty() &&
+               params_of(d.kind)[0].kind == ParamSpec::Kind::Funcs) {
+      std::vector<Arg> funcs;
+      func_args(funcs, ')');
+      d.args = one_or_list(std::move(funcs));
     } else {
       arguments(d.args, ')');
     }
@@ -383,6 +636,28 @@ private:
                                     "more than " + std::to_string(kMaxDirectives) + " directives"));
     }
     schedule_.directives.push_back(std::move(d));
+  }
+
+  // in(), in(g), in({g, h}), in(g, h)
+  void func_args(std::vector<Arg> &out, char close) {
+    for (skip_space(true); peek() != close; skip_space(true)) {
+      if (peek() == '{' && close == ')') {
+        pos_++;
+        func_args(out, '}');
+      } else {
+        const size_t start = pos_;
+        std::string name = func_name();
+        out.push_back(Arg::function(0, std::move(name), loc(start, pos_)));
+      }
+      skip_space(true);
+      if (peek() == ',') {
+        pos_++;
+      } else if (peek() != close) {
+        throw Mistake{
+            syntax(pos_, std::string("expected \",\" or \"") + close + "\", found " + shown())};
+      }
+    }
+    pos_++;
   }
 
   static bool takes_level(DirectiveKind k) {
@@ -557,6 +832,7 @@ private:
 
   // Names that stand for numbers or enumerators become such, as directives.def says.
   void shape(Directive &d) {
+    if (makes_func(d.kind)) return shape_maker(d);
     if (d.kind == DirectiveKind::tile) return shape_tile(d);
     const auto &specs = params_of(d.kind);
     for (size_t i = 0; i < d.args.size(); i++) {
@@ -570,6 +846,16 @@ private:
       if (specs[s].kind == ParamSpec::Kind::Expr) number_or_tail(a, specs[s].optional);
       if (specs[s].kind == ParamSpec::Kind::Tail) a.kind = Arg::Kind::Enum;
     }
+  }
+
+  // rfactor(r, u) is rfactor({r: u}).
+  static void shape_maker(Directive &d) {
+    if (d.args.size() != 2 || d.args[0].kind != Arg::Kind::Name ||
+        d.args[1].kind != Arg::Kind::Name)
+      return;
+    Arg item = d.args[1];
+    item.key = d.args[0].text;
+    d.args = {Arg::list({item}, d.args[0].loc)};
   }
 
   static void number_or_tail(Arg &a, bool optional) {
@@ -610,6 +896,8 @@ private:
   int depth_ = 0;
   bool versioned_ = false;
   std::vector<size_t> lines_;
+  const std::vector<size_t> *origin_ = nullptr;  ///< of a block put in: places in the file
+  std::vector<Block> blocks_;
   Schedule schedule_;
   std::vector<Diagnostic> mistakes_;
   const ir::ParseContext context_ = make_context();

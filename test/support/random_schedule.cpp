@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <set>
 
+#include "base/diagnostic.h"
 #include "ir/visit.h"
 #include "random_program.h"
+#include "schedule/apply.h"
+#include "schedule/associative.h"
+#include "schedule/text.h"
 
 namespace calotype::test {
 
@@ -54,9 +58,12 @@ struct FuncPlan {
 class ScheduleMaker {
 public:
   ScheduleMaker(const ir::Program &p, uint64_t seed, const ScheduleShape &shape)
-      : p_(p), dice_(seed), shape_(shape) {
-    for (size_t i = 0; i < p.funcs.size(); i++) {
-      index_[p.funcs[i].name] = static_cast<int>(i);
+      : dice_(seed), shape_(shape) {
+    scheduled_.program = p;
+    scheduled_.state = schedule::initial_state(p);
+    make_funcs(p);
+    for (size_t i = 0; i < p_.funcs.size(); i++) {
+      index_[p_.funcs[i].name] = static_cast<int>(i);
       inlined_.push_back(0);
     }
   }
@@ -74,12 +81,70 @@ public:
     if (dice_.chance(shape_.mistakes)) {
       blocks.insert(blocks.begin() + dice_.below(static_cast<int>(blocks.size()) + 1), mistake());
     }
-    std::string text = "calotype 1\n";
+    std::string text = "calotype 1\n" + makers_;
     for (const std::string &b : blocks) text += b + "\n";
     return text;
   }
 
 private:
+  // ---- Funcs that directives make ------------------------------------------------------------------
+  // Drawn first and applied, so that all else is drawn for the program they make. What is refused is left out.
+  void make_funcs(const ir::Program &p) {
+    if (!dice_.chance(35)) return;
+    for (int n = 1 + dice_.below(3); n > 0; n--) {
+      const std::string lines = makers_ + maker(dice_.pick(scheduled_.program.funcs));
+      try {
+        const Target t = get_host_target();
+        const schedule::Schedule s =
+            schedule::parse_schedule("calotype 1\n" + lines + "*.compute_root()\n", "makers");
+        scheduled_ = schedule::apply(p, s, t);
+        makers_ = lines;
+      } catch (const Error &) {
+      }
+    }
+  }
+  std::string maker(const ir::Function &f) {
+    std::vector<std::string> readers;
+    for (const ir::Function &g : scheduled_.program.funcs) {
+      for (const ir::Definition &d : g.definitions) {
+        for (Name n : ir::called_funcs(d)) {
+          if (n == f.name && g.name != f.name &&
+              (readers.empty() || readers.back() != g.name.str()))
+            readers.push_back(g.name);
+        }
+      }
+    }
+    if (f.has_updates() && dice_.chance(60)) return partial(f);
+    if (dice_.chance(20) && !scheduled_.program.params.empty()) {
+      const auto &param = dice_.pick(scheduled_.program.params);
+      if (param->is_buffer) return param->name + ".in()\n";
+    }
+    if (readers.empty()) return "";
+    if (dice_.chance(30)) return f.name + ".in()\n";
+    return f.name + (dice_.chance(60) ? ".in(" : ".clone_in(") + dice_.pick(readers) + ")\n";
+  }
+
+  // rfactor, now and then of a split loop. Rounding of floats cannot be compared: exact reductions only, mostly.
+  std::string partial(const ir::Function &f) {
+    const int stage = 1 + dice_.below(f.stages() - 1);
+    const schedule::Reduction r = schedule::prove_reduction(f, stage);
+    if (!r.proved || (!r.exact && !dice_.chance(5))) return "";
+    const auto &loops = scheduled_.of(f.name).stages[static_cast<size_t>(stage)].loops;
+    std::vector<std::string> rvars;
+    for (const schedule::Loop &l : loops) {
+      if (l.reduction) rvars.push_back(l.var);
+    }
+    if (rvars.empty()) return "";
+    const std::string who = f.name + ".update(" + std::to_string(stage - 1) + ").";
+    std::string loop = dice_.pick(rvars), text;
+    if (dice_.chance(50)) {
+      const std::string o = fresh("p", "o"), i = fresh("p", "i");
+      text = who + "split(" + loop + ", " + o + ", " + i + ", " + std::to_string(factor()) + ")\n";
+      loop = dice_.chance(70) ? o : i;
+    }
+    return text + who + "rfactor({" + loop + ": " + fresh("u", "") + "})\n";
+  }
+
   const ir::Function &func(int i) const { return p_.funcs[static_cast<size_t>(i)]; }
 
   void choose_inlined() {
@@ -96,15 +161,13 @@ private:
 
   void start_loops(int i) {
     const ir::Function &f = func(i);
-    for (const ir::Definition &d : f.definitions) {
+    const schedule::FuncState &s = scheduled_.of(f.name);
+    for (int stage = 0; stage < f.stages(); stage++) {
+      const auto extents = schedule::constant_extents(f, s, stage);
       std::vector<Loop> loops;
-      for (const ir::ReductionVariable &r : d.rvars) {
-        const int64_t *n = ir::as_const_int(r.extent);
-        loops.push_back({r.var, Kind::Serial, true, n ? *n : -1});
-      }
-      for (size_t a = 0; a < f.args.size(); a++) {
-        const auto *v = d.args[a].as<ir::Variable>();
-        if (v && v->name == f.args[a]) loops.push_back({f.args[a], Kind::Serial, false, -1});
+      for (const schedule::Loop &l : s.stages[static_cast<size_t>(stage)].loops) {
+        const auto n = extents.find(l.var);
+        loops.push_back({l.var, Kind::Serial, l.reduction, n == extents.end() ? -1 : n->second});
       }
       plans_[i].stages.push_back(loops);
     }
@@ -233,14 +296,23 @@ private:
     place(i);
     bound(i);
     for (int k = 0; k < func(i).stages(); k++) {
+      atomic_ = k > 0 && dice_.chance(30) && choose_atomic(i, k);
       for (int n = dice_.below(shape_.most_directives + 1); n > 0; n--) directive(i, k);
       if (dice_.chance(40)) vectorize_something(i, k);
     }
+    atomic_ = false;
     const ir::Function &f = func(i);
     if (!p_.is_output(f.name) && f.dimensions() > 1 && dice_.chance(20)) {
       std::vector<std::string> dims(f.args.begin(), f.args.end());
       line(i, 0, "reorder_storage(" + shuffled(dims) + ")");
     }
+  }
+
+  bool choose_atomic(int i, int stage) {
+    const schedule::Reduction r = schedule::prove_reduction(func(i), stage);
+    if (!r.proved || (!r.exact && !dice_.chance(5))) return false;
+    line(i, stage, "atomic()");
+    return true;
   }
 
   std::string shuffled(std::vector<std::string> v) {
@@ -317,15 +389,17 @@ private:
     auto &loops = plans_[i].stages[stage];
     if (loops.empty() || in_vector_ || stage_has_vector(loops)) return;
     size_t at = 0;
-    while (at + 1 < loops.size() &&
-           (loops[at].reduction || loops[at].kind != Kind::Serial || dice_.chance(15)))
+    while (at + 1 < loops.size() && ((loops[at].reduction && !atomic_) ||
+                                     loops[at].kind != Kind::Serial || dice_.chance(15)))
       at++;
     vectorize(i, stage, at);
   }
   void vectorize(int i, int stage, size_t at) {
     auto &loops = plans_[i].stages[stage];
     Loop &l = loops[at];
-    if (l.kind != Kind::Serial || l.reduction || in_vector_ || stage_has_vector(loops)) return;
+    if (l.kind != Kind::Serial || (l.reduction && !atomic_) || in_vector_ ||
+        stage_has_vector(loops))
+      return;
     for (size_t k = 0; k < at; k++) {
       if (loops[k].kind == Kind::Parallel) return;
     }
@@ -377,7 +451,7 @@ private:
         break;
       }
       case 3: {
-        if (l.kind != Kind::Serial || l.reduction || in_vector_) return;
+        if (l.kind != Kind::Serial || (l.reduction && !atomic_) || in_vector_) return;
         for (size_t k = at + 1; k < loops.size(); k++) {
           if (loops[k].kind == Kind::Vectorized) return;
         }
@@ -421,7 +495,7 @@ private:
     for (size_t k = from.size(); k > 1; k--)
       std::swap(from[k - 1], from[static_cast<size_t>(dice_.below(static_cast<int>(k)))]);
     // Loops of a reduction keep their order, mostly.
-    if (!dice_.chance(10)) {
+    if (!atomic_ && !dice_.chance(10)) {
       std::vector<size_t> red;
       for (size_t k : from) {
         if (old[k].reduction) red.push_back(k);
@@ -512,13 +586,23 @@ private:
         f.name + ".compute_inline()",
         f.name + ".store_root()",
         f.name + ".rfactor(" + v + ", u)",
+        f.name + ".update(0).rfactor({" + v + ": u})",
+        f.name + ".in(" + g.name + ")",
+        f.name + ".clone_in()",
+        "let " + g.name + " = " + f.name + ".in()",
+        f.name + ".atomic()",
+        f.name + ".update(0).atomic().parallel(" + v + ")",
+        "def b(f)\n  f.parallel(q)\nend\nb(" + f.name + ")",
         f.name + ".tile(" + v + ", " + w + ", a, b, c, d, 3, 4)",
         f.name + ".split(" + v + ", a, b",
     };
     return dice_.pick(wrong);
   }
 
-  const ir::Program &p_;
+  schedule::Scheduled scheduled_;  ///< with the Funcs made
+  const ir::Program &p_ = scheduled_.program;
+  std::string makers_;
+  bool atomic_ = false;  ///< of the stage that directives are drawn for
   Dice dice_;
   ScheduleShape shape_;
   std::unordered_map<std::string, int> index_;

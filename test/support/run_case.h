@@ -24,6 +24,9 @@ public:
   bool guards_intact() const;
   /// Where the first element differs (all NaNs count as one value), or empty.
   std::string first_difference(const CaseBuffer &other) const;
+  /// For floating-point reductions in another order: finite floats may differ by `bound`; all else is not compared.
+  std::string first_beyond(const CaseBuffer &other, double bound) const;
+  double largest() const;  ///< of finite floats, by magnitude
 
 private:
   Type type_;

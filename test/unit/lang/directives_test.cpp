@@ -77,7 +77,6 @@ TEST_CASE("directives: what is not available yet is recorded and refused by name
           [](Func &f) { f.specialize(f.output_buffer().width() > 4).vectorize(x, 4); });
   refused("store_in", [](Func &f) { f.store_in(MemoryType::Stack); });
   refused("hexagon", [](Func &f) { f.hexagon(); });
-  refused("atomic", [](Func &f) { f.atomic(); });
 }
 
 TEST_CASE("directives: factors may be parameters that the algorithm does not use") {
@@ -90,4 +89,59 @@ TEST_CASE("directives: factors may be parameters that the algorithm does not use
   driver::schedule_of(p, program);
   REQUIRE(program.params.size() == 1);
   CHECK(program.params[0]->name == "n");
+}
+
+TEST_CASE("directives: handles of Funcs that directives make") {
+  Func f("f"), g("g"), out("out");
+  f(x, y) = x + y;
+  g(x, y) = f(x, y) * 2;
+  out(x, y) = f(x + 1, y) + g(x, y);
+  Func w = f.in(g);
+  CHECK(w.function().same_as(f.in(g).function()));
+  CHECK_FALSE(w.function().same_as(f.in().function()));
+  CHECK(w.dimensions() == 2);
+  CHECK(w.args()[1].name() == "y");
+  w.compute_at(g, y).vectorize(x, 4);
+  f.compute_root();
+  f.in().compute_at(out, y);
+  f.clone_in(out).compute_at(out, y).unroll(x, 2);
+  g.compute_root();
+  const std::string text = schedule_text(out);
+  CHECK(has(text, "let f_in_g = f.in(g)\n"));
+  CHECK(has(text, "let f_in = f.in()\n"));
+  CHECK(has(text, "f_in_g.compute_at(g, y).vectorize(x, 4)\n"));
+  CHECK(has(text, "let f_clone_in_out = f.clone_in(out)\n"));
+}
+
+TEST_CASE("directives: handles of inputs and of partial reductions") {
+  ImageParam im(Int(32), 1, "im");
+  Func total("total"), out("out");
+  RDom r(0, 30);
+  RVar ro("ro"), ri("ri");
+  Var u("u");
+  total(x) = 0;
+  total(x) += im(x + r);
+  out(x) = total(x);
+  Func staged = im.in(total);
+  staged.compute_root().vectorize(_0, 4);
+  total.update().split(r, ro, ri, 8);
+  Func part = total.update().rfactor(ro, u);
+  part.compute_root().update().parallel(u).unroll(ri, 2);
+  total.compute_root();
+  const std::string text = schedule_text(out);
+  CHECK(has(text, "let im_in_total = im.in(total)\n"));
+  CHECK(has(text, "let total_by_u = total.update(0).rfactor({ro: u})\n"));
+  CHECK(has(text, "total_by_u.update(0).parallel(u).unroll(ri, 2)\n"));
+  Buffer<int> pixels(100);
+  for (int i = 0; i < 100; i++) pixels(i) = i * i % 17;
+  im.set(pixels);
+  Buffer<int> result = out.realize({50});
+  int expected = 0;
+  for (int i = 0; i < 30; i++) expected += pixels(7 + i);
+  CHECK(result(7) == expected);
+  // Directives on a handle count although the pipeline was compiled before.
+  part.update().atomic();
+  staged.serial(_0);
+  result = out.realize({50});
+  CHECK(result(7) == expected);
 }

@@ -110,11 +110,21 @@ inline ir::Program sum_program(Type t = Int(32)) {
       .build();
 }
 
+/// scan(x) = x; scan(r.x) = scan(r.x - 1) + 1: no reduction, each step needs the one before.
+inline ir::Program scan_program() {
+  const Expr r = var("r.x");
+  return ProgramBuilder("scans")
+      .func("scan", {"x"}, var("x"))
+      .update({r}, call("scan", {r - num(1)}) + num(1), {{"r.x", num(5)}})
+      .build();
+}
+
 /// The programs that files name.
 inline ir::Program program_named(const std::string &name) {
   if (name == "blur") return blur_program();
   if (name == "diamond") return diamond_program();
   if (name == "sum") return sum_program();
+  if (name == "scan") return scan_program();
   if (name == "sum_f32") return sum_program(Float(32));
   return {};
 }
