@@ -138,7 +138,7 @@ private:
   }
 
   Reason nobody_reads() const {
-    Diagnostic d("S0131", d_.loc,
+    Diagnostic d("S0121", d_.loc,
                  "nothing reads " + d_.func + " that " + directive() + " could serve");
     if (s_.program.is_output(d_.func))
       d.why.push_back({"it is an output of " + s_.program.name + ": the caller reads it", {}});
@@ -164,7 +164,7 @@ private:
       readers_.push_back({i, target});
       return {};
     }
-    Diagnostic d("S0131", at, a.func + " does not read " + d_.func);
+    Diagnostic d("S0121", at, a.func + " does not read " + d_.func);
     if (f.name == d_.func) d.why.push_back({"a Func's own reads are part of its definition", {}});
     for (const auto &made : s_.made) {
       if (made.second.of == d_.func && reads(f, made.first))

@@ -516,7 +516,7 @@ private:
     const Reduction &r = reduction();
     const bool vector = d_.kind == DirectiveKind::vectorize;
     const bool together = !r.ops.empty() && r.ops[0] == Combine::None;
-    Diagnostic d("S0134", d_.loc,
+    Diagnostic d("S0124", d_.loc,
                  directive() + " cannot run the iterations of " + loop.var + " of " + subject() +
                      " at once, though it is atomic");
     if (!vector && together) {
@@ -546,12 +546,12 @@ private:
   // ---- atomic, allow_race_conditions -------------------------------------------------------------
   bool atomic() {
     if (d_.stage == 0) {
-      return refuse("S0134", d_.loc, "atomic makes no sense on the pure definition of " + f_.name,
+      return refuse("S0124", d_.loc, "atomic makes no sense on the pure definition of " + f_.name,
                     "its iterations write different elements", "say it of an update");
     }
     const Reduction &r = reduction();
     if (!r.proved) {
-      Diagnostic d("S0134", d_.loc, subject() + " cannot be atomic");
+      Diagnostic d("S0124", d_.loc, subject() + " cannot be atomic");
       d.why.push_back({r.because, r.loc});
       if (given_[0] && args_[0].text == "true") {
         d.why.push_back(

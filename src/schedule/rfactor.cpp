@@ -110,7 +110,7 @@ private:
       const Loop &loop = stage().loops[static_cast<size_t>(i)];
       if (!loop.reduction) {
         return no(
-            refusal("S0133", &a, "rfactor cannot keep " + a.key + " of " + subject() + " apart")
+            refusal("S0123", &a, "rfactor cannot keep " + a.key + " of " + subject() + " apart")
                 .because(loop.var +
                          " is no loop of the reduction: its iterations are apart already")
                 .fix("name an RVar, or a loop made from one"));
@@ -130,14 +130,14 @@ private:
     const auto roots = root_vars(func(), stage(), d_.stage);
     for (const Relation &r : stage().relations) {
       if (r.exact) continue;
-      return no(refusal("S0133", nullptr,
+      return no(refusal("S0123", nullptr,
                         "rfactor comes after " + r.old + " of " + subject() + " was changed")
                     .because("which of the two Funcs that should hold for is not said", r.loc)
                     .fix("rfactor first, then split loops of " + subject() + " or of " + d_.made));
     }
     for (const Loop &loop : stage().loops) {
       if (loop.kind != ForType::Serial) {
-        return no(refusal("S0133", nullptr,
+        return no(refusal("S0123", nullptr,
                           "rfactor comes after " + loop.var + " of " + subject() + " got its kind")
                       .because("which of the two Funcs that should hold for is not said", loop.loc)
                       .fix("rfactor first, then say how loops of " + subject() + " and of " +
@@ -146,7 +146,7 @@ private:
       bool pure = false;
       for (Name v : roots.at(loop.var)) pure |= !is_rvar(v);
       if (pure && loop.reduction) {
-        return no(refusal("S0133", nullptr,
+        return no(refusal("S0123", nullptr,
                           "rfactor meets " + loop.var + " of " + subject() +
                               ", fused of a pure variable and an RVar")
                       .because("it belongs to neither Func alone")
@@ -189,7 +189,7 @@ private:
   Reason check_proof() {
     proof_ = prove_reduction(func(), d_.stage);
     if (!proof_.proved) {
-      return no(refusal("S0132", nullptr, subject() + " cannot be split into partial reductions")
+      return no(refusal("S0122", nullptr, subject() + " cannot be split into partial reductions")
                     .because(proof_.because, proof_.loc)
                     .fix("rfactor takes sums, products, min, max, and, or, xor of the old value, "
                          "argmin and argmax, "
@@ -203,7 +203,7 @@ private:
       if (!loop.reduction) continue;
       if (!kept_.count(loop.var)) inner = loop.var;
       if (kept_.count(loop.var) && !inner.empty()) {
-        return no(refusal("S0132", &where_[0],
+        return no(refusal("S0122", &where_[0],
                           "rfactor cannot keep " + loop.var + " of " + subject() +
                               " apart, which lies inside " + inner)
                       .because("parts must be combined in the order of the definition: of equal "

@@ -233,7 +233,7 @@ private:
     if (!keyword) return false;
     skip_space(false);
     if (origin_ && first != "let") {
-      throw Mistake{Diagnostic("S0135", loc(start, pos_), first + " cannot stand in a named block")
+      throw Mistake{Diagnostic("S0125", loc(start, pos_), first + " cannot stand in a named block")
                         .because("a block holds directives, and Funcs that directives make")};
     }
     if (first == "let") return let(), true;
@@ -316,7 +316,7 @@ private:
     if (is_func_chain()) return chain(name, loc(name_at, name_at + name.size()));
     if (origin_)
       throw Mistake{
-          Diagnostic("S0135", loc(name_at, name_at + name.size()), "a block cannot name a number")
+          Diagnostic("S0125", loc(name_at, name_at + name.size()), "a block cannot name a number")
               .fix("give it as an argument")};
     schedule_.lets.emplace_back(name, expression());
     expect_line_end();
@@ -382,7 +382,7 @@ private:
       throw Mistake{syntax(pos_, "expected the end of the line, found " + shown())};
     block.start = pos_;
     if (!skip_to_end(&block.end)) {
-      throw Mistake{Diagnostic("S0135", block.loc, "block " + block.name + " has no end")
+      throw Mistake{Diagnostic("S0125", block.loc, "block " + block.name + " has no end")
                         .fix("a line that says: end")};
     }
     blocks_.push_back(std::move(block));
@@ -418,10 +418,10 @@ private:
     const Block *block = find_block(name);
     if (origin_)
       throw Mistake{
-          Diagnostic("S0135", here, "a block cannot use block " + name)
+          Diagnostic("S0125", here, "a block cannot use block " + name)
               .because("blocks hold directives only, so that a file's size bounds its work")};
     if (!block) {
-      Diagnostic d("S0135", here, "there is no block " + name);
+      Diagnostic d("S0125", here, "there is no block " + name);
       std::vector<std::string> names;
       for (const Block &b : blocks_) names.push_back(b.name);
       for (const std::string &near : nearest_names(name, names))
@@ -432,7 +432,7 @@ private:
     }
     const std::vector<std::string> args = block_arguments();
     if (args.size() != block->params.size()) {
-      throw Mistake{Diagnostic("S0135", here,
+      throw Mistake{Diagnostic("S0125", here,
                                "block " + name + " takes " + std::to_string(block->params.size()) +
                                    " arguments, not " + std::to_string(args.size()))
                         .because("the block", block->loc)};

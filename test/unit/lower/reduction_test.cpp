@@ -99,12 +99,12 @@ TEST_CASE("reductions: of equal candidates the first is kept") {
   }
   CHECK(
       run_lines(kArgmin, "f.compute_root().update(0).atomic().parallel(r.x)\n", {{0, 0}, {8, 1}, 0})
-          .code == "S0134");
+          .code == "S0124");
   CHECK(run_lines(
             kArgmin,
             "f.compute_root().update(0).split(r.x, ro, ri, 4).rfactor({ri: u}).compute_root()\n",
             {{0, 0}, {8, 1}, 0})
-            .code == "S0132");
+            .code == "S0122");
 }
 
 TEST_CASE("reductions: wrappers and clones of Funcs and inputs") {

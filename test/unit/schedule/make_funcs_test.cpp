@@ -140,27 +140,27 @@ TEST_CASE("made Funcs: printing and loading give the same program") {
 TEST_CASE("made Funcs: refusals") {
   const auto diamond = [](const std::string &l) { return made(diamond_program(), l); };
   const auto sums = [](const std::string &l) { return made(sum_program(), l); };
-  CHECK_DIAG_AT(diamond("output.in().compute_root()\n"), "S0131", "nothing reads output", "2:8");
-  CHECK_DIAG_AT(diamond("g.in(h)\n"), "S0131", "h does not read g", "2:6");
+  CHECK_DIAG_AT(diamond("output.in().compute_root()\n"), "S0121", "nothing reads output", "2:8");
+  CHECK_DIAG_AT(diamond("g.in(h)\n"), "S0121", "h does not read g", "2:6");
   CHECK_DIAG(diamond("f.in({g, g})\n"), "S0114", "g twice");
   CHECK_DIAG(diamond("f.in(nothing)\n"), "S0101", "nothing");
   CHECK_DIAG(diamond("f.clone_in()\n"), "S0105", "clone_in");
   CHECK_DIAG(diamond("let h = f.in(g)\n"), "S0109", "h is already used");
   CHECK_DIAG(diamond("let w = f.compute_root()\n"), "S0105", "names no Func");
-  CHECK_DIAG(diamond("f.in(g)\nf.in({g, h})\n"), "S0131", "g does not read f");
+  CHECK_DIAG(diamond("f.in(g)\nf.in({g, h})\n"), "S0121", "g does not read f");
   CHECK_DIAG(diamond("f.in(g).vectorize(x, 8)\n"), "S0108", "f_in_g, which is inlined");
   CHECK_DIAG(sums("sum.rfactor({r.x: u})\n"), "S0108", "pure definition");
   CHECK_DIAG(sums("sum.update(1).rfactor({r.x: u})\n"), "S0106", "sum.update(1)");
-  CHECK_DIAG(sums("sum.update(0).rfactor({x: u})\n"), "S0133", "no loop of the reduction");
+  CHECK_DIAG(sums("sum.update(0).rfactor({x: u})\n"), "S0123", "no loop of the reduction");
   CHECK_DIAG(sums("sum.update(0).rfactor({q: u})\n"), "S0103", "q");
   CHECK_DIAG(sums("sum.update(0).rfactor({r.x: y})\n"), "S0109", "y is already used");
-  CHECK_DIAG(sums("sum.update(0).unroll(r.x).rfactor({r.y: u})\n"), "S0133", "got its kind");
-  CHECK_DIAG(sums("sum.update(0).split(x, xo, xi, 4).rfactor({r.y: u})\n"), "S0133", "was changed");
+  CHECK_DIAG(sums("sum.update(0).unroll(r.x).rfactor({r.y: u})\n"), "S0123", "got its kind");
+  CHECK_DIAG(sums("sum.update(0).split(x, xo, xi, 4).rfactor({r.y: u})\n"), "S0123", "was changed");
   CHECK_DIAG(sums("sum.update(0).rfactor(r.x)\n"), "S0105", "rfactor");
   const auto scan = [](const std::string &l) { return made(scan_program(), l); };
-  CHECK_DIAG(scan("scan.update(0).rfactor({r.x: u})\n"), "S0132", "not the element it writes");
-  CHECK_DIAG(scan("scan.update(0).atomic()\n"), "S0134", "cannot be atomic");
-  CHECK_DIAG(scan("scan.update(0).atomic(true)\n"), "S0134", "does not replace the proof");
+  CHECK_DIAG(scan("scan.update(0).rfactor({r.x: u})\n"), "S0122", "not the element it writes");
+  CHECK_DIAG(scan("scan.update(0).atomic()\n"), "S0124", "cannot be atomic");
+  CHECK_DIAG(scan("scan.update(0).atomic(true)\n"), "S0124", "does not replace the proof");
 }
 
 TEST_CASE("atomic: makes dependent loops parallel and vectorised") {
@@ -201,12 +201,12 @@ TEST_CASE("named blocks: directives under a name, put in where it is used") {
   // Both places: where the block says it, and where it is used.
   CHECK_DIAG_AT(wrong(block + "register_tile(output, z, 8)\n"), "S0103", "no loop z", "3:18");
   CHECK_DIAG(wrong(block + "register_tile(output, z, 8)\n"), "S0103", "6:1");
-  CHECK_DIAG(wrong(block + "register_tile(output, x)\n"), "S0135", "takes 3 arguments, not 2");
-  CHECK_DIAG(wrong(block + "register_tle(output, x, 8)\n"), "S0135", "did you mean register_tile?");
-  CHECK_DIAG(wrong("def a(f)\n  f.parallel(y)\n"), "S0135", "has no end");
-  CHECK_DIAG(wrong("def a(f)\n  a(f)\nend\na(output)\n"), "S0135", "cannot use block");
-  CHECK_DIAG(wrong("def a(f)\n  let n = 3\nend\na(output)\n"), "S0135", "cannot name a number");
-  CHECK_DIAG(wrong("def a(f)\n  pipeline x\nend\na(output)\n"), "S0135", "pipeline cannot stand");
+  CHECK_DIAG(wrong(block + "register_tile(output, x)\n"), "S0125", "takes 3 arguments, not 2");
+  CHECK_DIAG(wrong(block + "register_tle(output, x, 8)\n"), "S0125", "did you mean register_tile?");
+  CHECK_DIAG(wrong("def a(f)\n  f.parallel(y)\n"), "S0125", "has no end");
+  CHECK_DIAG(wrong("def a(f)\n  a(f)\nend\na(output)\n"), "S0125", "cannot use block");
+  CHECK_DIAG(wrong("def a(f)\n  let n = 3\nend\na(output)\n"), "S0125", "cannot name a number");
+  CHECK_DIAG(wrong("def a(f)\n  pipeline x\nend\na(output)\n"), "S0125", "pipeline cannot stand");
   CHECK_DIAG(wrong("def a(f, f)\nend\n"), "S0114", "f twice");
   CHECK_DIAG(wrong("def a(f)\nend\ndef a(f)\nend\n"), "S0109", "given twice");
   CHECK_DIAG(wrong("def a(f)\n  f.vectorize(x,\nend\na(output)\n"), "S0001", "used here");

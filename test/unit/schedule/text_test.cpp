@@ -133,7 +133,7 @@ TEST_CASE("text: independent mistakes are collected") {
 }
 
 TEST_CASE("text: what is not available yet is refused by name") {
-  CHECK_DIAG_AT(parsed("def name(f, x, n)\n"), "S0135", "has no end", "2:1");
+  CHECK_DIAG_AT(parsed("def name(f, x, n)\n"), "S0125", "has no end", "2:1");
 }
 
 TEST_CASE("text: sizes and depths are bounded") {
