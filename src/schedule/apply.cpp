@@ -144,6 +144,7 @@ private:
   bool follows(const Diagnostic &why, const Directive &d) const {
     const std::string stage = stage_name(d.func, d.stage);
     if (why.code == "S0002") return failed_.count(d.func) > 0;
+    if (why.code == "S0134" && !d.under.empty()) return failed_.count(d.func) > 0;
     if (why.code != "S0103") return false;
     return std::any_of(d.args.begin(), d.args.end(),
                        [&](const Arg &a) { return mentions_poisoned(a, stage); });
@@ -212,10 +213,12 @@ void resolve_level(const ir::Program &p, const ScheduleState &state, Level &leve
   const auto &stages = state.of(f->name).stages;
   for (size_t s = 0; s < stages.size(); s++) {
     if (level.stage >= 0 && level.stage != static_cast<int>(s)) continue;
-    const int i = find_loop(*f, stages[s].loops, level.var);
-    if (i < 0) continue;
-    level.var = stages[s].loops[i].var;
-    return;
+    for (const StageState *v : variants_of(stages[s])) {
+      const int i = find_loop(*f, v->loops, level.var);
+      if (i < 0) continue;
+      level.var = v->loops[i].var;
+      return;
+    }
   }
 }
 
@@ -269,6 +272,7 @@ void finish(const ir::Program &p, ScheduleState &state) {
     if (s.store.is_inlined()) s.store = s.compute;
     resolve_level(p, state, s.compute);
     resolve_level(p, state, s.store);
+    resolve_level(p, state, s.hoist);
   }
 }
 

@@ -22,6 +22,7 @@ constexpr int kMaxLoops = 64;       ///< live loops of one stage
 constexpr int kMaxRelations = 256;  ///< splits, fuses, renames of one stage
 constexpr int kMaxLanes = 1024;     ///< lanes of a vectorised loop
 constexpr int kMaxUnrolled = 4096;  ///< copies of a stage's body
+constexpr int kMaxSpecializations = 32;  ///< of one stage
 
 /// Refusals that several files word alike.
 Diagnostic no_such_loop(const std::string &what, SrcLoc loc, const std::string &name,

@@ -320,17 +320,20 @@ private:
     if (peek() != '.')
       throw Mistake{
           syntax(pos_, "expected \".\" and a directive after " + func + ", found " + shown())};
-    int stage = 0;
+    Directive subject;
+    subject.func = func;
+    subject.func_loc = func_loc;
     while (next_link()) {
       pos_++;
       skip_space(true);
       const size_t name_at = pos_;
       const std::string name = word();
       if (name == "update") {
-        stage = update_index() + 1;
+        subject.stage = update_index() + 1;
+        subject.under.clear();
         continue;
       }
-      directive(name, name_at, func, func_loc, stage);
+      directive(name, name_at, subject);
     }
     expect_line_end();
   }
@@ -354,13 +357,10 @@ private:
     return index;
   }
 
-  void directive(const std::string &name, size_t at, const std::string &func, SrcLoc func_loc,
-                 int stage) {
-    Directive d;
+  // What follows specialize(c) in a chain is said of the specialization.
+  void directive(const std::string &name, size_t at, Directive &subject) {
+    Directive d = subject;
     d.loc = loc(at, pos_);
-    d.func = func;
-    d.func_loc = func_loc;
-    d.stage = stage;
     const bool known = find_directive(name, &d.kind);
     if (!known) {
       Diagnostic unknown("S0102", d.loc, "there is no directive " + name);
@@ -370,8 +370,10 @@ private:
     }
     depth_ = 1;
     expect('(');
-    if (known && takes_level(d.kind)) {
+    if (known && takes_first(d.kind, ParamSpec::Kind::Level)) {
       level_args(d);
+    } else if (known && takes_first(d.kind, ParamSpec::Kind::Func)) {
+      func_args(d);
     } else {
       arguments(d.args, ')');
     }
@@ -382,12 +384,28 @@ private:
       throw CompileError(Diagnostic("S0002", d.loc,
                                     "more than " + std::to_string(kMaxDirectives) + " directives"));
     }
+    if (d.kind == DirectiveKind::specialize && d.args.size() == 1 && d.args[0].expr.defined())
+      subject.under.push_back(d.args[0].expr);
     schedule_.directives.push_back(std::move(d));
   }
 
-  static bool takes_level(DirectiveKind k) {
+  static bool takes_first(DirectiveKind k, ParamSpec::Kind kind) {
     const auto &specs = params_of(k);
-    return !specs.empty() && specs[0].kind == ParamSpec::Kind::Level;
+    return !specs.empty() && specs[0].kind == kind;
+  }
+
+  // prefetch(input, y, y, 2)
+  void func_args(Directive &d) {
+    skip_space(true);
+    if (peek() != ')') {
+      const size_t start = pos_;
+      const std::string func = func_name();
+      d.args.push_back(Arg::level(0, func, -1, {}, loc(start, pos_)));
+      d.args.back().func_loc = d.args.back().loc;
+      skip_space(true);
+      if (peek() == ',') pos_++;
+    }
+    arguments(d.args, ')');
   }
 
   // compute_at(output, yi), compute_at(output.update(0), r.x)
@@ -485,7 +503,7 @@ private:
     if (peek() == '"') return string_value();
     if (is_letter(peek())) {
       std::string name = dotted();
-      if (name == "TailStrategy" && peek() == ':' && peek(1) == ':') {
+      if (peek() == ':' && peek(1) == ':' && (name == "TailStrategy" || !words_of(name).empty())) {
         pos_ += 2;
         return Arg::enumerator(word());
       }
@@ -567,8 +585,12 @@ private:
         while (s < specs.size() && specs[s].name != a.key) s++;
       }
       if (s >= specs.size() || a.kind != Arg::Kind::Name) continue;
-      if (specs[s].kind == ParamSpec::Kind::Expr) number_or_tail(a, specs[s].optional);
-      if (specs[s].kind == ParamSpec::Kind::Tail) a.kind = Arg::Kind::Enum;
+      const auto kind = specs[s].kind;
+      if (kind == ParamSpec::Kind::Expr) number_or_tail(a, specs[s].optional);
+      if (kind == ParamSpec::Kind::Condition) number_or_tail(a, false);
+      if (kind == ParamSpec::Kind::Tail || kind == ParamSpec::Kind::Word ||
+          kind == ParamSpec::Kind::Bool)
+        a.kind = Arg::Kind::Enum;
     }
   }
 
