@@ -263,6 +263,23 @@ private:
     plans_[i].stages[stage] = general;
   }
 
+  // Loops shared with a Func at the same place: both plain, so that they are alike; refused where one reads the other.
+  void share(int i) {
+    if (!dice_.chance(10) || func(i).dimensions() == 0) return;
+    for (int j = i + 1; j < static_cast<int>(plans_.size()); j++) {
+      if (plans_[j].vanishes || func(j).dimensions() == 0 || !dice_.chance(40)) continue;
+      const int a = dice_.below(func(i).stages()), b = dice_.below(func(j).stages());
+      const auto &mine = plans_[i].stages[a], &other = plans_[j].stages[b];
+      if (mine.empty() || other.empty() || mine.back().name != other.back().name) continue;
+      const std::string stage =
+          func(j).name + (b > 0 ? ".update(" + std::to_string(b - 1) + ")" : std::string());
+      line(i, a, "compute_with(" + stage + ", " + mine.back().name +
+                     dice_.pick(std::vector<std::string>{"", ", AlignStart", ", AlignEnd",
+                                                         ", NoAlign"}) + ")");
+      return;
+    }
+  }
+
   // Where its memory lies and how it is laid out.
   void storage(int i) {
     const ir::Function &f = func(i);
@@ -297,6 +314,7 @@ private:
       if (dice_.chance(10)) line(i, k, "never_partition_all()");
     }
     storage(i);
+    share(i);
     const ir::Function &f = func(i);
     if (!p_.is_output(f.name) && f.dimensions() > 1 && dice_.chance(20)) {
       std::vector<std::string> dims(f.args.begin(), f.args.end());
@@ -581,6 +599,7 @@ private:
         f.name + ".hoist_storage(" + g.name + ", " + w + ")",
         f.name + ".bound_storage(" + v + ", -1)",
         f.name + ".always_partition(zz)",
+        f.name + ".compute_with(" + g.name + ", " + w + ")",
         f.name + ".gpu_blocks(" + v + ")",
         f.name + ".tile(" + v + ", " + w + ", a, b, c, d, 3, 4)",
         f.name + ".split(" + v + ", a, b",

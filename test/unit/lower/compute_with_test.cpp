@@ -36,14 +36,15 @@ const char *kTwo =
 const char *kOutputs =
     "program p {\n"
     "  param in0: f32[2]\n"
-    "  func a(x, y): f32, i32 {\n"
-    "    a(x, y) = { @in0(x, y) * 2.0f, x + y }\n"
-    "    a(x, y) = { a(x, y) + 1.0f, a(x, y)[1] * 3 } \n"
+    "  func a(x, y): {f32, i32} {\n"
+    "    a(x, y) = {@in0(x, y) * 2.0f, x + y}\n"
+    "    a(x, y) = {a(x, y).0 + 1.0f, a(x, y).1 * 3}\n"
     "  }\n"
     "  func b(x, y): f32 {\n"
     "    b(x, y) = @in0(x + 1, y) - 1.0f\n"
     "  }\n"
-    "  output a, b\n"
+    "  output a\n"
+    "  output b\n"
     "}\n";
 
 const std::string kRoot = "f.compute_root()\ng.compute_root()\nh.compute_root()\n";
@@ -60,16 +61,17 @@ std::string nest(const std::string &lines) {
 
 TEST_CASE("compute_with: the loop nest") {
   const std::string text = nest("g.compute_with(f, y)\n");
-  CHECK(text.find("      produce f, g:\n"
-                  "        for y of f, g:\n"
-                  "          for x:\n"
-                  "            f(...) = ...\n"
-                  "          for x:\n"
-                  "            g(...) = ...\n"
-                  "        for y:\n"
-                  "          for x:\n"
-                  "            for r.x:\n"
-                  "              g.update(0)(...) = ...\n") != std::string::npos);
+  CAPTURE(text);
+  CHECK(text.find("    produce f, g:\n"
+                  "      for y of f, g:\n"
+                  "        for x:\n"
+                  "          f(...) = ...\n"
+                  "        for x:\n"
+                  "          g(...) = ...\n"
+                  "      for y:\n"
+                  "        for x:\n"
+                  "          for r.x:\n"
+                  "            g.update(0)(...) = ...\n") != std::string::npos);
 }
 
 TEST_CASE("compute_with: same values at every alignment, split, tail and kind of loop") {
