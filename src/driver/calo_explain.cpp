@@ -601,9 +601,9 @@ int explain_at(const Request &r, const Algorithm &a, const Report &report) {
     if (f) {
       const schedule::FuncState &s = report.scheduled.of(f->name);
       const bool here = s.compute.kind == schedule::Level::Kind::At && s.compute.func == name;
-      where = s.compute.is_inlined() ? "computed where it is read"
-                                     : "computed at " + level_text(s.compute) + ", stored at " +
-                                           level_text(s.store);
+      where = s.compute.is_inlined()
+                  ? "computed where it is read"
+                  : "computed at " + level_text(s.compute) + ", stored at " + level_text(s.store);
       for (const lower::PointLoop &l : answer.loops) {
         int64_t v;
         if (here && l.loop == s.compute.var && evaluate_int(l.iteration, sizes, &v))

@@ -153,9 +153,7 @@ struct Stage::Record {
   SrcLoc loc;
 };
 
-void Stage::record(Record &&r) {
-  append(body_, index_, r.kind, std::move(r.args), r.loc, under_);
-}
+void Stage::record(Record &&r) { append(body_, index_, r.kind, std::move(r.args), r.loc, under_); }
 
 std::string Stage::name() const {
   const std::string base = lang::shown_name(lang::body_of(body_));

@@ -470,9 +470,8 @@ private:
 
   // Every access to the folded dimension goes to its place in the ring.
   static Stmt fold(const Stmt &s, Name func, int dim, int64_t factor) {
-    return relocate(s, func, [&](std::vector<Expr> &args) {
-      args[dim] = make_mod(args[dim], c32(factor));
-    });
+    return relocate(s, func,
+                    [&](std::vector<Expr> &args) { args[dim] = make_mod(args[dim], c32(factor)); });
   }
 
   const schedule::StorageDim *storage_dim(const Function &f, size_t d) const {
@@ -502,14 +501,14 @@ private:
           f.name + " cannot be folded in " + dim->var + " to " + std::to_string(asked);
       if (need == 0 || need > asked) {
         Diagnostic diag("S0132", dim->fold_loc, what);
-        diag.why.push_back({need > 0 ? "at once " + std::to_string(need) + " of it must exist"
-                                     : why, {}});
+        diag.why.push_back(
+            {need > 0 ? "at once " + std::to_string(need) + " of it must exist" : why, {}});
         const std::string &slides = cx_.storage[f.name].slides;
         if (!slides.empty()) diag.why.push_back({f.name + " " + slides, {}});
-        diag.help.push_back(need > 0 ? "use a factor of at least " + std::to_string(need)
-                            : open.planned
-                                ? "leave it away: storage is folded unasked where that can be proved"
-                                : "store it outside of the loop that computes it: store_at, compute_at");
+        diag.help.push_back(
+            need > 0       ? "use a factor of at least " + std::to_string(need)
+            : open.planned ? "leave it away: storage is folded unasked where that can be proved"
+                           : "store it outside of the loop that computes it: store_at, compute_at");
         raise(std::move(diag));
       }
       if (open.walk_dim == d && open.walk_down == dim->fold_forward) {
@@ -520,9 +519,8 @@ private:
       }
       open.fold_dim = d;
       open.fold_factor = asked;
-      cx_.storage[f.name].folds =
-          "folds " + dim->var + " to " + std::to_string(asked) + " (asked; needs " +
-          std::to_string(need) + ")";
+      cx_.storage[f.name].folds = "folds " + dim->var + " to " + std::to_string(asked) +
+                                  " (asked; needs " + std::to_string(need) + ")";
     }
   }
 
@@ -542,11 +540,11 @@ private:
       bounds[d].extent = dim->bound;
       int64_t bounded;
       if (most && most_of(need, &bounded) && bounded <= *most) continue;
-      Expr fail = make_intrinsic(
-          Int(32), Intrinsic::error,
-          {make_string("calo_error_storage_bound"), make_string(cx_.program.name),
-           make_string(f.name), make_string(dim->var.str()), make_cast(Int(64), dim->bound),
-           make_cast(Int(64), need)});
+      Expr fail =
+          make_intrinsic(Int(32), Intrinsic::error,
+                         {make_string("calo_error_storage_bound"), make_string(cx_.program.name),
+                          make_string(f.name), make_string(dim->var.str()),
+                          make_cast(Int(64), dim->bound), make_cast(Int(64), need)});
       body = make_block(make_assert(make_le(need, dim->bound), fail), body);
     }
     return body;
@@ -584,7 +582,8 @@ private:
       bytes *= static_cast<double>(std::max<int64_t>(most[d], 1));
     }
     // C functions and traces see what is there, no more.
-    if (touched_by_c(f) || state_.of(f.name).memoize || state_.of(f.name).trace_realizations) return;
+    if (touched_by_c(f) || state_.of(f.name).memoize || state_.of(f.name).trace_realizations)
+      return;
     const MemoryType asked = state_.of(f.name).memory;
     const bool stack = asked == MemoryType::Stack || asked == MemoryType::Register;
     if (bytes > static_cast<double>(stack ? INT32_MAX : kStackBudget)) return;
@@ -599,16 +598,17 @@ private:
     std::vector<Expr> extents;
   };
 
-  Stmt build_hoist(const LoopNode &n, const RegionFinder::Site &site,
-                   const RegionFinder::Result &found, const std::unordered_map<Name, Name> &marks,
-                   const std::unordered_map<Name, std::vector<std::unordered_map<Name, Expr>>>
-                       &constant_max) {
+  Stmt build_hoist(
+      const LoopNode &n, const RegionFinder::Site &site, const RegionFinder::Result &found,
+      const std::unordered_map<Name, Name> &marks,
+      const std::unordered_map<Name, std::vector<std::unordered_map<Name, Expr>>> &constant_max) {
     const Function &f = *program_.find(n.func);
     if (touched_by_c(f) || state_.of(f.name).memoize) {
       raise(Diagnostic("S0131", state_.of(f.name).hoist.loc,
                        "the storage of " + f.name + " cannot be hoisted")
-                .because(state_.of(f.name).memoize ? "it is memoized: what is kept is its own memory"
-                                                   : "a C function reads or writes its memory")
+                .because(state_.of(f.name).memoize
+                             ? "it is memoized: what is kept is its own memory"
+                             : "a C function reads or writes its memory")
                 .fix("leave hoist_storage away"));
     }
     Hoist hoist;
@@ -627,15 +627,17 @@ private:
     Scope<Interval> between;
     for (size_t i = hoist.depth; i < loops_.size(); i++) {
       const OpenLoop &l = loops_[i];
-      between.push(l.name, {expand(l.min),
-                            expand(simplify(make_sub(make_add(l.min, l.extent), c32(1)))), {}});
+      between.push(
+          l.name,
+          {expand(l.min), expand(simplify(make_sub(make_add(l.min, l.extent), c32(1)))), {}});
     }
     const bool first = hoist.extents.empty();
     hoist.extents.resize(bounds.size());
     for (size_t d = 0; d < bounds.size(); d++) {
       Expr extent = expand(bounds[d].extent);
       Expr largest = extent;
-      for (size_t i = loops_.size(); i-- > hoist.depth;) {  // inner ranges may depend on outer loops
+      for (size_t i = loops_.size();
+           i-- > hoist.depth;) {  // inner ranges may depend on outer loops
         Scope<Interval> one;
         one.push(loops_[i].name, *between.find(loops_[i].name));
         const Interval all = analysis::bounds_of_expr(largest, one);
@@ -694,7 +696,8 @@ private:
       Expr f = StageLoops(*program_.find(m.func), m.stage, *m.state, TailMode::Shift,
                           constant_max.at(m.func)[m.stage])
                    .fits();
-      if (f.defined() && has_effects(program_.find(m.func)->definitions[m.stage])) f = make_bool(false);
+      if (f.defined() && has_effects(program_.find(m.func)->definitions[m.stage]))
+        f = make_bool(false);
       if (f.defined() && cx_.in_place.count(m.func))
         f = make_and(f, make_not(make_var(in_place_flag(m.func), Bool())));
       if (f.defined()) fits = fits.defined() ? make_and(fits, f) : f;
@@ -891,8 +894,8 @@ private:
                    std::unordered_map<Name, Expr> &max_is) {
     Expr min = make_var(StageLoops::min_symbol(f.name, s.stage, v)),
          max = make_var(StageLoops::max_symbol(f.name, s.stage, v));
-    Expr last = simplify(schedule::under_conditions(make_sub(expand(max), expand(min)),
-                                                    s.state->assumed));
+    Expr last =
+        simplify(schedule::under_conditions(make_sub(expand(max), expand(min)), s.state->assumed));
     if (as_const_int(last) && !max_is.count(v)) max_is[v] = simplify(make_add(min, last));
   }
 
@@ -1214,7 +1217,8 @@ private:
     StageRef stage;
     const StageLoops *loops;
     std::unordered_set<Name> fixed;
-    Expr active;  // directly inside a shared loop: whether this is one of the stage's own iterations
+    Expr
+        active;  // directly inside a shared loop: whether this is one of the stage's own iterations
   };
   OpenStage &open_of(const StageRef &s) const {
     for (size_t i = stage_stack_.size(); i-- > 0;) {
@@ -1236,7 +1240,7 @@ private:
   std::vector<OpenStage *> stage_stack_;
   std::unordered_map<Name, OpenStore>
       stores_;  // storage around the current point whose Func is computed deeper
-  std::unordered_map<Name, Expr> guards_;  // in a shared loop: when to produce a member's Funcs
+  std::unordered_map<Name, Expr> guards_;   // in a shared loop: when to produce a member's Funcs
   std::unordered_map<Name, Slide> slides_;  // of Funcs with a mark
   std::unordered_map<Name, Hoist> hoists_;  // memory around the current point
   std::unordered_map<Name, Expr> meaning_;  // region symbols, sliding left out

@@ -47,8 +47,8 @@ void fuse(std::unordered_map<Name, Standing> &at, const schedule::Relation &r) {
   const Standing in = at.at(r.inner), out = at.at(r.outer);
   at.erase(r.inner);
   at.erase(r.outer);
-  const Expr value = make_add(make_mul(make_sub(out.value, out.min), in.extent),
-                              make_sub(in.value, in.min));
+  const Expr value =
+      make_add(make_mul(make_sub(out.value, out.min), in.extent), make_sub(in.value, in.min));
   at[r.old] = {simplify(value), c32(0), simplify(make_mul(in.extent, out.extent))};
 }
 

@@ -1,10 +1,10 @@
 // Stack or heap for every allocation. Code generation keeps the stack memory of one function (the pipeline, or the body
-// of a parallel loop) for as long as the function runs, and lets copies of one allocation (unrolled or cut loops) follow one another in the
-// same place; a parallel body may run on the stack of the thread that started it. So what counts is, for each function, the
-// sum of its places, plus the most that a parallel body inside it needs.
+// of a parallel loop) for as long as the function runs, and lets copies of one allocation (unrolled or cut loops) follow
+// one another in the same place; a parallel body may run on the stack of the thread that started it. So what counts is,
+// for each function, the sum of its places, plus the most that a parallel body inside it needs.
 //
 // What store_in asked for comes first, then what the innermost loops allocate: an allocation on the heap costs most where
-// it is made most often.
+// it is made most often. Tests: test/unit/lower/memory_test.cpp.
 #include <algorithm>
 #include <map>
 
@@ -53,7 +53,8 @@ public:
 
   void visit(const Allocate *op) override {
     const int64_t bytes = constant_bytes(op);
-    const bool asked = op->memory_type == MemoryType::Stack || op->memory_type == MemoryType::Register;
+    const bool asked =
+        op->memory_type == MemoryType::Stack || op->memory_type == MemoryType::Register;
     if (asked && bytes < 0) refuse_size(op);
     if (bytes < 0 || bytes > kStackBudget || op->memory_type == MemoryType::Heap) {
       if (asked) refuse_budget(op, bytes);

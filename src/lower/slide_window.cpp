@@ -109,7 +109,8 @@ Interval choose_walk(const SlideQuestion &q, Slide &s) {
       size_t n = slidable(q, d, w, &no);
       if (!down || reason.empty()) reason = no;
       bool moves = false;
-      for (size_t i = q.loops.size() - n; i < q.loops.size(); i++) moves |= uses(w, q.loops[i].name);
+      for (size_t i = q.loops.size() - n; i < q.loops.size(); i++)
+        moves |= uses(w, q.loops[i].name);
       if (n <= best || !moves) continue;
       best = n;
       s.dim = static_cast<int>(d);

@@ -21,9 +21,9 @@ enum class DirectiveKind {
 CALO_EXPORT const char *directive_name(DirectiveKind k);
 CALO_EXPORT bool find_directive(const std::string &name, DirectiveKind *kind);
 CALO_EXPORT std::vector<std::string> directive_names();  ///< those that are available
-CALO_EXPORT bool is_available(DirectiveKind k);          ///< false: "later:", "device:" in directives.def
-CALO_EXPORT bool needs_device(DirectiveKind k);          ///< a GPU's, a DSP's: "device:"
-CALO_EXPORT std::string signature(DirectiveKind k);      ///< "split(var, newvar outer, ...)"
+CALO_EXPORT bool is_available(DirectiveKind k);  ///< false: "later:", "device:" in directives.def
+CALO_EXPORT bool needs_device(DirectiveKind k);  ///< a GPU's, a DSP's: "device:"
+CALO_EXPORT std::string signature(DirectiveKind k);  ///< "split(var, newvar outer, ...)"
 /// Said of a Func as a whole (compute_at, bound ...), not of the loops of one of its stages.
 CALO_EXPORT bool is_func_level(DirectiveKind k);
 
@@ -83,7 +83,7 @@ struct Directive {
   std::string
       func;  ///< canonical name or glob; from C++ empty until resolved, then found by func_id
   uint64_t func_id = 0;
-  int stage = 0;  ///< 0: the pure definition; i + 1: update(i)
+  int stage = 0;            ///< 0: the pure definition; i + 1: update(i)
   std::vector<Expr> under;  ///< conditions of the specialization it is said of, outermost first
   std::vector<Arg> args;
   SrcLoc loc;       ///< the directive's name in a file, the call in C++

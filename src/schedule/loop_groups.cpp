@@ -114,7 +114,8 @@ std::vector<const ir::Function *> grouped_order(const ir::Program &p, const Sche
       open.insert(m);
       for (const ir::Definition &d : p.find(m)->definitions) {
         for (Name read : ir::called_funcs(d)) {
-          if (p.find(read) && !done.count(read) && !open.count(read)) work.emplace_back(read, false);
+          if (p.find(read) && !done.count(read) && !open.count(read))
+            work.emplace_back(read, false);
         }
       }
     }

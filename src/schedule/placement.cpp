@@ -394,9 +394,8 @@ private:
     Diagnostic d("S0104", l.loc, info.f->name + " cannot be computed at " + level_text(l));
     const std::string reader = stage_text(outside);
     const bool alone = info.readers.size() == 1;
-    const bool other_branch =
-        outside.func == h && variant_with(h, outside.stage, l.var) >= 0 &&
-        loop_index(h, outside.stage, outside.variant, l.var) < 0;
+    const bool other_branch = outside.func == h && variant_with(h, outside.stage, l.var) >= 0 &&
+                              loop_index(h, outside.stage, outside.variant, l.var) < 0;
     if (other_branch) {
       const StageState &branch = state_of(h, outside.stage, outside.variant);
       d.why.push_back({(branch.assumed.empty() ? reader + " without a specialization" : reader) +
@@ -514,7 +513,8 @@ private:
     std::set<Site> seen;
     bool met = false;
     climb_until(from, goal, seen, [&](const Site &at) {
-      met |= info_[at.func].f->name == store.func && loops_of(at)[at.loop].var == full_var(at, store);
+      met |=
+          info_[at.func].f->name == store.func && loops_of(at)[at.loop].var == full_var(at, store);
       return true;
     });
     const bool same = info_[goal.func].f->name == store.func && goal.var == store.var;
@@ -677,8 +677,8 @@ private:
                  std::min<int64_t>(it->second, kMaxUnrolled + 1);
       if (it->second > most || copies > kMaxUnrolled) {
         Diagnostic d("S0112", l.loc,
-                     "loop " + l.var + " of " + stage_text(at) +
-                         " is too long to be " + (vector ? "vectorised" : "unrolled"));
+                     "loop " + l.var + " of " + stage_text(at) + " is too long to be " +
+                         (vector ? "vectorised" : "unrolled"));
         d.why.push_back({"its extent is " + std::to_string(it->second) + "; at most " +
                              std::to_string(most) + (vector ? " lanes" : " copies of a stage") +
                              " are made",

@@ -75,8 +75,7 @@ bool ReplayBase::find_specialization(StageState **state) {
         [&](const Specialization &sp) { return ir::equal(sp.condition, condition.expr); });
     if (it == s->specializations.end()) {
       return refuse("S0134", d_.loc,
-                    subject() + " has no specialization for " +
-                        value_text(c, ValueStyle::Schedule),
+                    subject() + " has no specialization for " + value_text(c, ValueStyle::Schedule),
                     "specialize with this condition was refused, or not said");
     }
     under_.push_back(condition.expr);
@@ -90,8 +89,7 @@ std::string ReplayBase::directive() const { return directive_name(d_.kind); }
 
 bool ReplayBase::check_subject() {
   if (needs_device(d_.kind)) {
-    return refuse("S0130", d_.loc,
-                  directive() + " needs a device that the target does not have",
+    return refuse("S0130", d_.loc, directive() + " needs a device that the target does not have",
                   "the target is " + cx_.target.to_string() + ", a CPU",
                   "remove it, or keep it in a schedule file for a target that has the device");
   }
@@ -101,10 +99,9 @@ bool ReplayBase::check_subject() {
   }
   if (d_.stage < 0 || d_.stage >= f_.stages()) return refuse_stage();
   if (is_func_level(d_.kind) && !d_.under.empty()) {
-    return refuse("S0108", d_.loc,
-                  directive() + " does not belong to one specialization of " + f_.name,
-                  directive() + " is said of the Func as a whole",
-                  f_.name + "." + directive() + "(...)");
+    return refuse(
+        "S0108", d_.loc, directive() + " does not belong to one specialization of " + f_.name,
+        directive() + " is said of the Func as a whole", f_.name + "." + directive() + "(...)");
   }
   if (is_func_level(d_.kind) && d_.stage > 0) {
     return refuse("S0108", d_.loc, directive() + " does not belong to one update of " + f_.name,

@@ -39,7 +39,8 @@ private:
       case DirectiveKind::trace_realizations: return trace(&s_.trace_realizations);
       case DirectiveKind::add_trace_tag: s_.trace_tags.push_back(args_[0].text); return true;
       case DirectiveKind::store_in: return store_in();
-      case DirectiveKind::hoist_storage: return refuse_caller_storage() && place_at(&s_.hoist) && accept_storage();
+      case DirectiveKind::hoist_storage:
+        return refuse_caller_storage() && place_at(&s_.hoist) && accept_storage();
       case DirectiveKind::hoist_storage_root:
         return refuse_caller_storage() && place(&s_.hoist, Level::Kind::Root) && accept_storage();
       case DirectiveKind::fold_storage: return fold_storage();

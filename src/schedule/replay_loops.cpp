@@ -575,8 +575,7 @@ private:
     sp.state = stage();
     sp.state.specializations.clear();
     sp.state.assumed.push_back(condition);
-    for (Relation &r : sp.state.relations)
-      r.factor = under_conditions(r.factor, sp.state.assumed);
+    for (Relation &r : sp.state.relations) r.factor = under_conditions(r.factor, sp.state.assumed);
     StageState next = stage();
     next.specializations.push_back(std::move(sp));
     accept(std::move(next));
@@ -585,8 +584,8 @@ private:
 
   bool specialize_fail() {
     if (stage().specializations.empty()) {
-      return refuse("S0134", d_.loc, subject() + " has no specialization: it would always fail",
-                    {}, "specialize(condition) for the cases that are wanted, then specialize_fail");
+      return refuse("S0134", d_.loc, subject() + " has no specialization: it would always fail", {},
+                    "specialize(condition) for the cases that are wanted, then specialize_fail");
     }
     if (stage().fails()) {
       Diagnostic d("S0117", d_.loc, "specialize_fail is said twice of " + subject());
@@ -644,15 +643,14 @@ private:
     const int other_stage = std::max(a.stage, 0);
     if (other_stage >= other->stages()) {
       return refuse("S0106", a.loc, "there is no " + stage_name(a.func, other_stage),
-                    a.func + " has " + std::to_string(other->stages() - 1) +
-                        " update definitions");
+                    a.func + " has " + std::to_string(other->stages() - 1) + " update definitions");
     }
     StageState next = stage();
     if (next.shared.defined()) {
       Diagnostic d("S0117", d_.loc, "compute_with is said twice of " + subject());
-      d.why.push_back({"it shares loops with " +
-                           stage_name(next.shared.func, next.shared.stage) + " already",
-                       next.shared.loc});
+      d.why.push_back(
+          {"it shares loops with " + stage_name(next.shared.func, next.shared.stage) + " already",
+           next.shared.loc});
       d.help.push_back("give it once");
       return refuse(std::move(d));
     }

@@ -32,9 +32,9 @@ public:
 private:
   bool refuse(const ir::Function &f, int stage, const SharedLoops &s, std::string why,
               std::string help = {}, SrcLoc at = {}) {
-    Diagnostic d("S0133", s.loc,
-                 stage_name(f.name, stage) + " cannot share loops with " +
-                     stage_name(s.func, s.stage));
+    Diagnostic d(
+        "S0133", s.loc,
+        stage_name(f.name, stage) + " cannot share loops with " + stage_name(s.func, s.stage));
     d.why.push_back({std::move(why), at});
     if (!help.empty()) d.help.push_back(std::move(help));
     faults_.push_back({f.name, s.func, std::move(d)});
@@ -49,8 +49,9 @@ private:
     const ir::Function &g = *p_.find(s.func);
     const FuncState &fs = state_.of(f.name), &gs = state_.of(g.name);
     if (f.name == g.name) {
-      return refuse(f, stage, s, "stages of one Func run one after the other: each reads what the "
-                                 "one before has written");
+      return refuse(f, stage, s,
+                    "stages of one Func run one after the other: each reads what the "
+                    "one before has written");
     }
     if (gs.stages[s.stage].shared.defined()) {
       const SharedLoops &first = gs.stages[s.stage].shared;
@@ -66,16 +67,17 @@ private:
     }
     for (const auto &[func, state] : {std::make_pair(&f, &fs), std::make_pair(&g, &gs)}) {
       if (func->extern_stage() || state->memoize)
-        return refuse(f, stage, s,
-                      func->name + (state->memoize ? " is memoized: it runs as a whole or not at all"
-                                                   : " is computed by a C function"));
+        return refuse(
+            f, stage, s,
+            func->name + (state->memoize ? " is memoized: it runs as a whole or not at all"
+                                         : " is computed by a C function"));
     }
     const Level &a = fs.compute, &b = gs.compute;
     if (a.kind != b.kind || a.func != b.func || a.stage != b.stage || a.var != b.var) {
-      return refuse(f, stage, s,
-                    f.name + " is computed at " + level_text(a) + ", " + g.name + " at " +
-                        level_text(b),
-                    "compute both at one place", a.loc);
+      return refuse(
+          f, stage, s,
+          f.name + " is computed at " + level_text(a) + ", " + g.name + " at " + level_text(b),
+          "compute both at one place", a.loc);
     }
     for (const auto &[state, k] : {std::make_pair(&fs, stage), std::make_pair(&gs, s.stage)}) {
       const auto &special = state->stages[k].specializations;
@@ -143,17 +145,17 @@ private:
       alike = l.kind == m.kind && l.var == m.var;
     }
     if (!alike) {
-      return refuse(f, stage, s,
-                    "the loops to share are not alike:" + mine + " and" + theirs,
-                    "give both stages the same loops, by name and kind, from the outermost to " +
-                        s.var);
+      return refuse(
+          f, stage, s, "the loops to share are not alike:" + mine + " and" + theirs,
+          "give both stages the same loops, by name and kind, from the outermost to " + s.var);
     }
     for (size_t k = static_cast<size_t>(i); k < fs.loops.size(); k++) {
       const Loop &l = fs.loops[k];
       if (l.kind != ir::ForType::Serial && l.kind != ir::ForType::Parallel)
         return refuse(f, stage, s,
-                      "loop " + l.var + " does not run as a loop: how long the shared one is "
-                                        "differs from run to run",
+                      "loop " + l.var +
+                          " does not run as a loop: how long the shared one is "
+                          "differs from run to run",
                       "share loops further out, or make it serial", l.loc);
     }
     for (const auto &[loop, align] : s.align) {
@@ -161,9 +163,9 @@ private:
       const int at = find_loop(f, fs.loops, loop);
       if (at >= i) continue;
       if (at < 0) {
-        faults_.push_back({f.name, s.func,
-                           no_such_loop("compute_with", s.loc, loop, stage_name(f.name, stage), fs,
-                                        false)});
+        faults_.push_back(
+            {f.name, s.func,
+             no_such_loop("compute_with", s.loc, loop, stage_name(f.name, stage), fs, false)});
         return false;
       }
       return refuse(f, stage, s, "loop " + loop + " is not shared: it lies inside " + s.var);

@@ -236,9 +236,9 @@ private:
     const bool known = static_cast<size_t>(d) < shape_.extents.size() && shape_.extents[d] > 0;
     const std::string extent = f.name + ".extent(" + std::to_string(d) + ")",
                       n = std::to_string(known ? shape_.extents[d] : 8);
-    return dice_.pick(std::vector<std::string>{extent + " == " + n, extent + " >= 8",
-                                               extent + " < " + n, f.name + ".min(0) >= 0",
-                                               extent + " % 4 == 0 && " + f.name + ".stride(0) == 1"});
+    return dice_.pick(std::vector<std::string>{
+        extent + " == " + n, extent + " >= 8", extent + " < " + n, f.name + ".min(0) >= 0",
+        extent + " % 4 == 0 && " + f.name + ".stride(0) == 1"});
   }
 
   // A copy of the stage as it is now, with loops that keep their names: Funcs may be computed at them.
@@ -252,8 +252,9 @@ private:
       if (loops.empty()) break;
       const size_t at = static_cast<size_t>(dice_.below(static_cast<int>(loops.size())));
       if (loops[at].kind == Kind::Vectorized || loops[at].kind == Kind::Unrolled) continue;
-      line(i, stage, dice_.chance(50) ? "unroll(" + loops[at].name + ", 2)"
-                                      : "never_partition(" + loops[at].name + ")");
+      line(i, stage,
+           dice_.chance(50) ? "unroll(" + loops[at].name + ", 2)"
+                            : "never_partition(" + loops[at].name + ")");
       if (lines_.back().find(".unroll") != std::string::npos)
         split_loop(loops, at, loops[at].name, loops[at].name + ".u", 2, Kind::Unrolled,
                    loops[at].kind);
@@ -273,9 +274,10 @@ private:
       if (mine.empty() || other.empty() || mine.back().name != other.back().name) continue;
       const std::string stage =
           func(j).name + (b > 0 ? ".update(" + std::to_string(b - 1) + ")" : std::string());
-      line(i, a, "compute_with(" + stage + ", " + mine.back().name +
-                     dice_.pick(std::vector<std::string>{"", ", AlignStart", ", AlignEnd",
-                                                         ", NoAlign"}) + ")");
+      line(i, a,
+           "compute_with(" + stage + ", " + mine.back().name +
+               dice_.pick(std::vector<std::string>{"", ", AlignStart", ", AlignEnd", ", NoAlign"}) +
+               ")");
       return;
     }
   }
@@ -286,21 +288,27 @@ private:
     if (p_.is_output(f.name) || f.dimensions() == 0) return;
     const std::string v = f.args[static_cast<size_t>(dice_.below(f.dimensions()))];
     if (dice_.chance(10))
-      line(i, 0, dice_.pick(std::vector<std::string>{"store_in(Heap)", "store_in(Heap)",
-                                                     "store_in(Auto)", "store_in(Stack)"}));
+      line(i, 0,
+           dice_.pick(std::vector<std::string>{"store_in(Heap)", "store_in(Heap)", "store_in(Auto)",
+                                               "store_in(Stack)"}));
     if (dice_.chance(10))
-      line(i, 0, "align_storage(" + v + ", " + std::to_string(dice_.pick(std::vector<int>{2, 3, 8, 16})) + ")");
+      line(i, 0,
+           "align_storage(" + v + ", " + std::to_string(dice_.pick(std::vector<int>{2, 3, 8, 16})) +
+               ")");
     if (dice_.chance(6)) line(i, 0, "bound_storage(" + v + ", 96)");
     if (dice_.chance(6))
-      line(i, 0, "fold_storage(" + v + ", " + std::to_string(dice_.pick(std::vector<int>{2, 3, 4, 5, 8, 32})) +
-                     (dice_.chance(20) ? ", false)" : ")"));
+      line(i, 0,
+           "fold_storage(" + v + ", " +
+               std::to_string(dice_.pick(std::vector<int>{2, 3, 4, 5, 8, 32})) +
+               (dice_.chance(20) ? ", false)" : ")"));
     bool parallel = false;
     for (const FuncPlan &plan : plans_) {
       for (const auto &loops : plan.stages) {
         for (const Loop &l : loops) parallel |= l.kind == Kind::Parallel;
       }
     }
-    if (!plans_[i].sites.empty() && dice_.chance(parallel ? 3 : 15)) line(i, 0, "hoist_storage_root()");
+    if (!plans_[i].sites.empty() && dice_.chance(parallel ? 3 : 15))
+      line(i, 0, "hoist_storage_root()");
   }
 
   void plan_func(int i) {

@@ -341,8 +341,8 @@ TEST_CASE("calo explain: Funcs, loops with ranges, and what slides") {
 
 TEST_CASE("calo explain --at: what one point needs and which iterations compute it") {
   NEED_CALO();
-  const std::string rows = " --target x86-64-linux-avx2-fma-f16c --schedule " + kSchedules +
-                           " --variant rows";
+  const std::string rows =
+      " --target x86-64-linux-avx2-fma-f16c --schedule " + kSchedules + " --variant rows";
   const Answer a = calo("explain " + kBlur + rows + " --at 'output(17, 33, 0)'");
   REQUIRE_MESSAGE(a.code == 0, a.err);
   CHECK_CONTAINS(a.out, "yo = ");

@@ -58,7 +58,6 @@ std::string nest(const std::string &lines) {
 
 }  // namespace
 
-
 TEST_CASE("compute_with: the loop nest") {
   const std::string text = nest("g.compute_with(f, y)\n");
   CAPTURE(text);
@@ -83,8 +82,9 @@ TEST_CASE("compute_with: same values at every alignment, split, tail and kind of
     CHECK(two("f.split(y, yo, yi, 4)\ng.split(y, yo, yi, 4)\ng.compute_with(f, yi" + a + ")\n") ==
           "");
   }
-  CHECK(two("f.parallel(y).vectorize(x, 4)\ng.parallel(y).vectorize(x, 8)\ng.compute_with(f, y)\n") ==
-        "");
+  CHECK(
+      two("f.parallel(y).vectorize(x, 4)\ng.parallel(y).vectorize(x, 8)\ng.compute_with(f, y)\n") ==
+      "");
   CHECK(two("f.tile(x, y, xo, yo, xi, yi, 4, 3).vectorize(xi)\n"
             "g.tile(x, y, xo, yo, xi, yi, 5, 2).unroll(xi)\n"
             "g.compute_with(f, xo, {yo: AlignEnd, xo: AlignStart})\n") == "");
@@ -131,14 +131,12 @@ TEST_CASE("compute_with: refusals say which dependence, place or loop forbids it
   refuse("p0.compute_root()\nf.compute_root()\nf.compute_with(p0, y)\n", "S0133", "f reads p0");
   refuse("f.compute_root()\nout.compute_with(f, y)\n", "S0133", "out reads f");
   refuse("g.compute_root()\ng.update(0).compute_with(g, y)\n", "S0133", "one Func");
-  refuse("f.compute_root()\ng.compute_at(out, y)\ng.compute_with(f, y)\n", "S0133",
-         "f at root");
+  refuse("f.compute_root()\ng.compute_at(out, y)\ng.compute_with(f, y)\n", "S0133", "f at root");
   refuse("f.compute_root()\ng.compute_with(f, y)\n", "S0133", "inline");
   refuse(kRoot + "g.compute_with(f, zz)\n", "S0103", "zz");
   refuse(kRoot + "g.parallel(y)\ng.compute_with(f, y)\n", "S0133", "not alike");
   refuse(kRoot + "f.reorder(y, x)\ng.compute_with(f, y)\n", "S0133", "not alike");
-  refuse(kRoot + "f.vectorize(x, 4)\ng.vectorize(x, 4)\ng.compute_with(f, x.v)\n", "S0133",
-         "x.v");
+  refuse(kRoot + "f.vectorize(x, 4)\ng.vectorize(x, 4)\ng.compute_with(f, x.v)\n", "S0133", "x.v");
   refuse(kRoot + "g.compute_with(f, y)\nh.compute_with(g, y)\n", "S0133", "itself shares");
   refuse(kRoot + "g.compute_with(f, y)\ng.compute_with(h, y)\n", "S0117", "twice");
   refuse(kRoot + "g.compute_with(f, y, Sideways)\n", "S0105", "Sideways");

@@ -51,7 +51,7 @@ TEST_CASE("store_in: refusals name the size, the budget, the target") {
   CHECK_DIAG(LoweredCase(blur_text(),
                          "out.tile(x, y, xo, yo, xi, yi, 512, 64)\n"
                          "bx.compute_at(out, xo).store_in(Stack)\n"),
-                          "S0131", "67584");
+             "S0131", "67584");
   CHECK_DIAG(LoweredCase(blur_text(), kTiles + ".store_in(GPUShared)\n"), "S0130", "GPUShared");
   CHECK_DIAG(LoweredCase(blur_text(), kTiles + ".store_in(Attic)\n"), "S0105", "Attic");
   CHECK_DIAG(LoweredCase(blur_text(), "out.store_in(Heap)\n"), "S0108", "output");
@@ -110,8 +110,9 @@ TEST_CASE("hoist_storage: memory outside, meaning unchanged") {
 }
 
 TEST_CASE("hoist_storage: refusals") {
-  CHECK_DIAG(LoweredCase(blur_text(), "out.parallel(y)\nbx.compute_at(out, y).hoist_storage_root()\n"),
-             "S0107", "parallel");
+  CHECK_DIAG(
+      LoweredCase(blur_text(), "out.parallel(y)\nbx.compute_at(out, y).hoist_storage_root()\n"),
+      "S0107", "parallel");
   CHECK_DIAG(LoweredCase(blur_text(), kTiles + ".store_root().hoist_storage(out, yo)\n"), "S0115",
              "hoisted");
   CHECK_DIAG(LoweredCase(blur_text(), "bx.hoist_storage_root()\n"), "S0108", "inlined");
@@ -124,25 +125,28 @@ TEST_CASE("fold_storage: a ring that is large enough, or the number that would b
     const std::string lines =
         "bx.store_root().compute_at(out, y).fold_storage(y, " + std::string(factor) + ")\n";
     CAPTURE(lines);
-    CHECK(LoweredCase(blur_text(), lines).folds("bx").find("folds y to " + std::string(factor)) == 0);
+    CHECK(LoweredCase(blur_text(), lines).folds("bx").find("folds y to " + std::string(factor)) ==
+          0);
     CHECK(blur(lines) == "");
   }
   CHECK_DIAG(LoweredCase(blur_text(), "bx.store_root().compute_at(out, y).fold_storage(y, 2)\n"),
              "S0132", "at least 3");
   CHECK_DIAG(LoweredCase(blur_text(), "bx.compute_root().fold_storage(y, 8)\n"), "S0132",
              "before any of it is read");
-  CHECK_DIAG(LoweredCase(blur_text(),
-                         "bx.store_root().compute_at(out, y).fold_storage(y, 4, false)\n"),
-             "S0132", "upwards");
+  CHECK_DIAG(
+      LoweredCase(blur_text(), "bx.store_root().compute_at(out, y).fold_storage(y, 4, false)\n"),
+      "S0132", "upwards");
   CHECK_DIAG(LoweredCase(blur_text(), "bx.store_root().compute_at(out, y).fold_storage(x, 4)\n"),
              "S0132", "no constant bound");
   CHECK_DIAG(LoweredCase(blur_text(), "out.fold_storage(y, 4)\n"), "S0108", "output");
-  CHECK_DIAG(LoweredCase(blur_text(),
-                         "bx.store_root().compute_at(out, y).fold_storage(y, 4).fold_storage(x, 4)\n"),
-             "S0132", "two dimensions");
-  CHECK_DIAG(LoweredCase(blur_text(),
-                         "bx.store_root().compute_at(out, y).fold_storage(y, 4).fold_storage(y, 8)\n"),
-             "S0117", "twice");
+  CHECK_DIAG(
+      LoweredCase(blur_text(),
+                  "bx.store_root().compute_at(out, y).fold_storage(y, 4).fold_storage(x, 4)\n"),
+      "S0132", "two dimensions");
+  CHECK_DIAG(
+      LoweredCase(blur_text(),
+                  "bx.store_root().compute_at(out, y).fold_storage(y, 4).fold_storage(y, 8)\n"),
+      "S0117", "twice");
   CHECK_DIAG(LoweredCase(blur_text(), "bx.store_root().compute_at(out, y).fold_storage(y, 0)\n"),
              "S0110", "at least 1");
 }
@@ -165,8 +169,7 @@ TEST_CASE("fold_storage: windows that walk downwards") {
                          "f.store_root().compute_at(out, y).fold_storage(y, 3, "
                          "fold_forward=false).vectorize(x, 4)\n",
                          9, 17) == "");
-  CHECK(first_difference(kDown,
-                         "out.split(y, yo, yi, 4)\nf.store_root().compute_at(out, yi)\n", 9,
+  CHECK(first_difference(kDown, "out.split(y, yo, yi, 4)\nf.store_root().compute_at(out, yi)\n", 9,
                          17) == "");
   CHECK_DIAG(LoweredCase(kDown, "f.store_root().compute_at(out, y).fold_storage(y, 3)\n"), "S0132",
              "downwards");
@@ -177,7 +180,8 @@ TEST_CASE("align_storage: strides are multiples") {
   CHECK(memory_of(c, "bx") == "stack, " + std::to_string(16 * 6 * 2) + " bytes");
   CHECK(blur(kTiles + ".align_storage(x, 16)\n") == "");
   CHECK(blur("bx.compute_root().align_storage(x, 7).align_storage(y, 3)\n") == "");
-  CHECK(blur("bx.compute_root().reorder_storage(y, x).align_storage(y, 8).vectorize(x, 4)\n") == "");
+  CHECK(blur("bx.compute_root().reorder_storage(y, x).align_storage(y, 8).vectorize(x, 4)\n") ==
+        "");
   CHECK_DIAG(LoweredCase(blur_text(), kTiles + ".align_storage(z, 16)\n"), "S0103", "z");
   CHECK_DIAG(LoweredCase(blur_text(), kTiles + ".align_storage(x, out.width())\n"), "S0110",
              "constant");
@@ -190,7 +194,8 @@ TEST_CASE("bound_storage: a constant size, checked when the pipeline runs") {
   const CaseResult r = run_lines(blur_text(), lines, {{0, 0}, {25, 9}, 0});
   CHECK(r.kind == CaseResult::Failed);
   CHECK(r.text.find("bounded to 24") != std::string::npos);
-  CHECK_DIAG(LoweredCase(blur_text(), "out.bound(x, 0, 8)\nbx.compute_root().bound_storage(x, 7)\n"),
-             "S0131", "bound_storage(x, 8)");
+  CHECK_DIAG(
+      LoweredCase(blur_text(), "out.bound(x, 0, 8)\nbx.compute_root().bound_storage(x, 7)\n"),
+      "S0131", "bound_storage(x, 8)");
   CHECK(blur(kTiles + ".bound_storage(x, 9)\n") == "");
 }

@@ -98,13 +98,14 @@ TEST_CASE("slide: each row once, through a split loop") {
   for (int height : {8, 16, 17, 1, 30}) {
     CAPTURE(height);
     CHECK(count(kChain,
-                "out.split(y, yo, yi, 8)\ng.store_root().compute_at(out, yi)\nf.compute_root()\n", "g",
-                4, height) == 4 * (height + 2));
+                "out.split(y, yo, yi, 8)\ng.store_root().compute_at(out, yi)\nf.compute_root()\n",
+                "g", 4, height) == 4 * (height + 2));
     CHECK(count(kChain, "out.split(y, yo, yi, 8)\ng.store_root().compute_at(out, yo)\n", "g", 4,
                 height) == 4 * (height + 2));
-    CHECK(count(kChain,
-                "out.split(y, yo, yi, 8).split(yi, ym, yj, 3)\ng.store_root().compute_at(out, yj)\n",
-                "g", 4, height) == 4 * (height + 2));
+    CHECK(
+        count(kChain,
+              "out.split(y, yo, yi, 8).split(yi, ym, yj, 3)\ng.store_root().compute_at(out, yj)\n",
+              "g", 4, height) == 4 * (height + 2));
   }
 }
 
@@ -132,15 +133,17 @@ TEST_CASE("slide: what does not slide says at which step that fails") {
         1);
   const char *both =
       "program p {\n  func f(x, y): i32 {\n    f(x, y) = x + y\n  }\n"
-      "  func out(x, y): i32 {\n    out(x, y) = f(x + y, y) + f(x + y, y + 1)\n  }\n  output out\n}\n";
+      "  func out(x, y): i32 {\n    out(x, y) = f(x + y, y) + f(x + y, y + 1)\n  }\n  output "
+      "out\n}\n";
   CHECK(LoweredCase(both, "f.store_root().compute_at(out, y)\n").slides("f").find("moves in") !=
         std::string::npos);
 }
 
 TEST_CASE("explain --at: regions and iterations of one point") {
-  const LoweredCase c(kChain,
-                      "out.split(y, yo, yi, 8).vectorize(x, 4)\ng.store_root().compute_at(out, yi)\n"
-                      "f.compute_root()\n");
+  const LoweredCase c(
+      kChain,
+      "out.split(y, yo, yi, 8).vectorize(x, 4)\ng.store_root().compute_at(out, yi)\n"
+      "f.compute_root()\n");
   const lower::PointAnswer a = lower::explain_point(c.context, "out", {17, 33});
   REQUIRE(a.needs.size() == 2);
   CHECK(a.needs[0].name == "g");

@@ -41,13 +41,13 @@ TEST_CASE("specialize: wide outputs run vectors, narrow ones the general loops")
 }
 
 TEST_CASE("specialize: later directives on the general stage stay there") {
-  const std::string nest = schedule::to_string(
-      *LoweredCase(blur_text(),
-                   "out.split(y, yo, yi, 4)\n"
-                   "out.specialize(out.width() >= 16).vectorize(x, 16)\n"
-                   "out.parallel(yo)\n"
-                   "out.specialize(out.width() >= 16).unroll(yi)\n")
-           .context.tree);
+  const std::string nest =
+      schedule::to_string(*LoweredCase(blur_text(),
+                                       "out.split(y, yo, yi, 4)\n"
+                                       "out.specialize(out.width() >= 16).vectorize(x, 16)\n"
+                                       "out.parallel(yo)\n"
+                                       "out.specialize(out.width() >= 16).unroll(yi)\n")
+                               .context.tree);
   CHECK(nest ==
         "produce out:\n"
         "  if out.extent(0) >= 16:\n"
@@ -161,8 +161,9 @@ TEST_CASE("partition: loops are cut or not, as asked") {
   CHECK(loops("out.parallel(x).always_partition(x)\n") == free);
   for (const char *lines :
        {"out.never_partition(x, y)\n", "out.parallel(x).always_partition_all()\n",
-        "out.partition(x, Never).vectorize(x, 8)\n", "out.split(x, xo, xi, 8).partition(xo, "
-                                                     "Never).vectorize(xi)\n"}) {
+        "out.partition(x, Never).vectorize(x, 8)\n",
+        "out.split(x, xo, xi, 8).partition(xo, "
+        "Never).vectorize(xi)\n"}) {
     CHECK(first_difference(clamped, lines, 28, 3) == "");
   }
   CHECK_DIAG(LoweredCase(clamped, "out.vectorize(x, 8).always_partition(x.v)\n"), "S0117",
