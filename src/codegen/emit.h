@@ -73,6 +73,8 @@ private:
     llvm::BasicBlock *entry = nullptr;
     std::vector<Cleanup> cleanups;  ///< [0] is the plain return
     int64_t stack_bytes = 0;
+    // Of allocations that ended, by name: storage under different names must not overlap.
+    std::map<std::pair<std::string, llvm::Type *>, std::vector<llvm::AllocaInst *>> free_stack;
     int loops = 0;
   };
   /// An index of the form base + stride * lane.
@@ -111,6 +113,7 @@ private:
   void loop_body(const ir::For *op, Value *i);
   void parallel_loop(const ir::For *op, Value *min, Value *extent);
   void allocate(const ir::Allocate *op);
+  llvm::AllocaInst *stack_memory(const ir::Name &name, llvm::Type *array, int64_t bytes);
   Value *heap_allocation(const ir::Allocate *op);
   void branch_stmt(const ir::IfThenElse *op);
   void set_buffer(const ir::Call *op);

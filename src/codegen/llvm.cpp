@@ -415,17 +415,17 @@ void Emitter::allocate(const ir::Allocate *op) {
     if (bytes > kStackBudget) bytes = -1;
   }
   bool fits = bytes >= 0 && frame_.stack_bytes + bytes <= kStackBudget;
-  bool on_stack = fits && op->memory_type != ir::MemoryType::Heap;
+  bool on_stack = op->memory_type == ir::MemoryType::Stack
+                      ? bytes >= 0
+                      : fits && op->memory_type != ir::MemoryType::Heap;
   Symbol s;
   s.type = Handle();
+  llvm::AllocaInst *memory = nullptr;
   if (on_stack) {
-    frame_.stack_bytes += bytes;
     int64_t elements = bytes / op->type.bytes();
     auto *array = llvm::ArrayType::get(ops_.memory_type(op->type.element_of()),
                                        std::max<int64_t>(elements, 1));
-    llvm::IRBuilder<> entry(frame_.entry, frame_.entry->begin());
-    llvm::AllocaInst *memory = entry.CreateAlloca(array);
-    memory->setAlignment(llvm::Align(bytes >= kStackAlign ? kStackAlign : 16));
+    memory = stack_memory(op->name, array, bytes);
     s.value = memory;
   } else {
     s.value = heap_allocation(op);
@@ -436,7 +436,26 @@ void Emitter::allocate(const ir::Allocate *op) {
     ir::ScopedBinding<Symbol> bind(symbols_, op->name, s);
     stmt(op->body);
   }
-  if (!on_stack) pop_cleanup();
+  if (memory) {
+    frame_.free_stack[{op->name, memory->getAllocatedType()}].push_back(memory);
+  } else {
+    pop_cleanup();
+  }
+}
+
+// Copies of one allocation that do not live at once take turns in one place.
+llvm::AllocaInst *Emitter::stack_memory(const ir::Name &name, llvm::Type *array, int64_t bytes) {
+  auto &free = frame_.free_stack[{name, array}];
+  if (!free.empty()) {
+    llvm::AllocaInst *memory = free.back();
+    free.pop_back();
+    return memory;
+  }
+  frame_.stack_bytes += bytes;
+  llvm::IRBuilder<> entry(frame_.entry, frame_.entry->begin());
+  llvm::AllocaInst *memory = entry.CreateAlloca(array);
+  memory->setAlignment(llvm::Align(bytes >= kStackAlign ? kStackAlign : 16));
+  return memory;
 }
 
 Value *Emitter::heap_allocation(const ir::Allocate *op) {

@@ -66,6 +66,10 @@ void add_options(CLI::App &app, const Verb &v, Request &r) {
     app.add_option("--samples", r.samples, "runs of each schedule")->type_name("N");
     app.add_option("--save", r.save, "write each schedule's outputs there")->type_name("FOLDER");
   }
+  if (is(v, "explain")) {
+    app.add_option("--at", r.at, "a point: what it needs, and which iterations compute it")
+        ->type_name("'output(X, Y)'");
+  }
   if (is(v, "schedule")) app.add_option("--as", r.form, "text or cpp")->type_name("FORM");
   if (is(v, "opt")) {
     app.add_option("--from", r.from, "a program as text (CALO_DUMP writes such files)")

@@ -42,6 +42,7 @@ struct Request {
   std::string save;           ///< bench: folder for pictures
   std::string form = "text";  ///< schedule --as
   std::string from, start_after, stop_after;
+  std::string at;  ///< explain: "output(17, 33)"
   std::vector<std::string> only, skip;
   bool list = false;
   std::vector<std::string> emit;

@@ -13,6 +13,7 @@
 #include "../base/stack.h"
 #include "../ir/print.h"
 #include "../ir/visit.h"
+#include "../lower/explain_point.h"
 #include "../lower/pipeline.h"
 #include "../schedule/apply.h"
 #include "calo.h"
@@ -207,7 +208,9 @@ private:
     points_ *= times;
     loops_++;
     set(op->name, i);
+    around_.push_back(op->name);
     walk(op->body, depth + 1);
+    around_.pop_back();
     loops_--;
     points_ = before;
   }
@@ -282,9 +285,20 @@ private:
     w.per_point = cost_of(f->definitions[static_cast<size_t>(stage)]);
   }
 
-  /// Definitions appear in order, and a Func may be produced at several places: counts round.
+  /// By the innermost loop or value around that belongs to a stage: "f.s1.x". Without any, definitions appear in order,
+  /// and a Func may be produced at several places: counts round.
   int stage_of(const ir::Function &f, const ir::Provide *op) {
     if (!f.has_updates()) return 0;
+    const std::string prefix = op->name + ".s";
+    for (size_t i = around_.size(); i-- > 0;) {
+      const std::string &name = around_[i];
+      const size_t dot = name.find('.', prefix.size());
+      if (name.rfind(prefix, 0) != 0 || dot == std::string::npos) continue;
+      const std::string number = name.substr(prefix.size(), dot - prefix.size());
+      if (!number.empty() && number.size() < 6 &&
+          number.find_first_not_of("0123456789") == std::string::npos)
+        return std::min(std::stoi(number), f.stages() - 1);
+    }
     const int n = seen_[op->name]++;
     return n % f.stages();
   }
@@ -315,6 +329,7 @@ private:
   std::string text_;
   std::map<Name, FuncWork> work_;
   std::map<Name, int> seen_;
+  std::vector<Name> around_;  ///< loops around
 };
 
 // ---- estimates ------------------------------------------------------------------------------------------
@@ -459,6 +474,7 @@ Json func_json(const Algorithm &a, const Report &r, const ir::Function &f) {
   if (report != r.cx.storage.end()) {
     j["slides"] = report->second.slides;
     j["folds"] = report->second.folds;
+    j["memory"] = report->second.memory;
   }
   const auto work = r.work.find(f.name);
   if (work == r.work.end() || !r.missing.empty()) return j;
@@ -493,8 +509,10 @@ void print_func(const Algorithm &a, const Report &r, const ir::Function &f) {
   const auto report = r.cx.storage.find(f.name);
   if (report != r.cx.storage.end()) {
     const bool both = !report->second.slides.empty() && !report->second.folds.empty();
-    std::printf("      %s%s%s\n", report->second.slides.c_str(), both ? ", " : "",
-                report->second.folds.c_str());
+    if (!report->second.slides.empty() || !report->second.folds.empty())
+      std::printf("      %s%s%s\n", report->second.slides.c_str(), both ? ", " : "",
+                  report->second.folds.c_str());
+    if (!report->second.memory.empty()) std::printf("      %s\n", report->second.memory.c_str());
   }
   const auto work = r.work.find(f.name);
   if (work == r.work.end() || !r.missing.empty()) return;
@@ -507,6 +525,108 @@ void print_func(const Algorithm &a, const Report &r, const ir::Function &f) {
     std::printf("   storage %s", Walker::bytes_text(work->second.storage_bytes).c_str());
   }
   std::printf("\n");
+}
+
+// ---- one point ---------------------------------------------------------------------------------------
+
+// "output(17, 33)"
+std::pair<std::string, std::vector<int>> parse_point(const Algorithm &a, const std::string &text) {
+  const auto refuse = [&](const std::string &why) {
+    raise(Diagnostic("L0502", {}, "--at " + text + " is no point of an output")
+              .because(why)
+              .fix("--at 'output(17, 33)'"));
+  };
+  const size_t open = text.find('(');
+  const std::string name = text.substr(0, open);
+  std::vector<int> point;
+  size_t at = open == std::string::npos ? text.size() : open + 1;
+  bool closed = false;
+  while (at < text.size() && !closed) {
+    char *end = nullptr;
+    const long v = std::strtol(text.c_str() + at, &end, 10);
+    const bool number = end != text.c_str() + at && v >= INT32_MIN && v <= INT32_MAX;
+    at = static_cast<size_t>(end - text.c_str());
+    if (number) point.push_back(static_cast<int>(v));
+    while (at < text.size() && text[at] == ' ') at++;
+    closed = at < text.size() && text[at] == ')';
+    if (!closed && (!number || at >= text.size() || text[at] != ','))
+      refuse("expected whole numbers between parentheses");
+    at++;
+  }
+  if (!closed || at != text.size()) refuse("expected a name and whole numbers in parentheses");
+  if (!a.program.is_output(name)) refuse(name + " is no output of " + a.program.name);
+  const int rank = a.program.find(name)->dimensions();
+  if (static_cast<int>(point.size()) != rank)
+    refuse(name + " has " + std::to_string(rank) + " dimensions");
+  return {name, point};
+}
+
+std::string region_text(const ir::Function *f, const analysis::Box &box, const ir::EvalContext &cx,
+                        double *count) {
+  const auto end = [&](const Expr &e) -> std::string {
+    int64_t v;
+    if (!e.defined()) return "unbounded";
+    return evaluate_int(e, cx, &v) ? std::to_string(v) : ir::to_string(e);
+  };
+  std::string text;
+  for (size_t d = 0; d < box.size(); d++) {
+    const std::string dim = f ? f->args[d].str() : "dimension " + std::to_string(d);
+    int64_t low = 0, high = -1;
+    const bool known = box[d].bounded() && evaluate_int(box[d].min, cx, &low) &&
+                       evaluate_int(box[d].max, cx, &high);
+    *count *= known ? static_cast<double>(std::max<int64_t>(high - low + 1, 0)) : std::nan("");
+    text += (d ? ", " : "") + dim + " in [" + end(box[d].min) + ", " + end(box[d].max) + "]";
+  }
+  return text;
+}
+
+int explain_at(const Request &r, const Algorithm &a, const Report &report) {
+  const auto [name, point] = parse_point(a, r.at);
+  std::string missing;
+  const ir::EvalContext sizes = estimates_of(a, &missing);
+  const lower::PointAnswer answer = lower::explain_point(report.cx, name, point);
+  Json loops = Json::array(), needs = Json::array();
+  std::string iteration, text;
+  for (const lower::PointLoop &l : answer.loops) {
+    int64_t v;
+    const std::string value =
+        evaluate_int(l.iteration, sizes, &v) ? std::to_string(v) : ir::to_string(l.iteration);
+    iteration += (iteration.empty() ? "" : ", ") + l.loop + " = " + value;
+    loops.push_back(Json{{"loop", l.loop.str()}, {"iteration", value}});
+  }
+  for (const lower::PointNeed &need : answer.needs) {
+    const ir::Function *f = need.input ? nullptr : report.scheduled.program.find(need.name);
+    double count = 1;
+    const std::string region = region_text(f, need.region, sizes, &count);
+    std::string where = "an input";
+    if (f) {
+      const schedule::FuncState &s = report.scheduled.of(f->name);
+      const bool here = s.compute.kind == schedule::Level::Kind::At && s.compute.func == name;
+      where = s.compute.is_inlined()
+                  ? "computed where it is read"
+                  : "computed at " + level_text(s.compute) + ", stored at " + level_text(s.store);
+      for (const lower::PointLoop &l : answer.loops) {
+        int64_t v;
+        if (here && l.loop == s.compute.var && evaluate_int(l.iteration, sizes, &v))
+          where += ", for this point in iteration " + l.loop + " = " + std::to_string(v);
+      }
+      const auto slides = report.cx.storage.find(f->name);
+      if (slides != report.cx.storage.end() && !slides->second.slides.empty())
+        where += "; " + slides->second.slides;
+    }
+    text += "  " + need.name + "  " + region + ": " + count_text(count) +
+            (count == 1 ? " value" : " values") + "\n      " + where + "\n";
+    Json j{{"name", need.name.str()}, {"region", region}, {"where", where}};
+    if (!std::isnan(count)) j["values"] = count;
+    needs.push_back(std::move(j));
+  }
+  if (r.json) {
+    print(Json{{"point", r.at}, {"iteration", loops}, {"needs", needs}});
+    return 0;
+  }
+  std::printf("%s\n  computed in %s\n\nneeds\n%s", r.at.c_str(),
+              iteration.empty() ? "one go" : ("iteration " + iteration).c_str(), text.c_str());
+  return 0;
 }
 
 // ---- codes ------------------------------------------------------------------------------------------
@@ -558,6 +678,7 @@ int explain(const Request &r) {
   Report report;
   fill(a, choice, report);
   const std::string schedule_name = choice.path.empty() ? "written in C++" : choice.path;
+  if (!r.at.empty()) return explain_at(r, a, report);
   if (r.json) {
     Json funcs = Json::array();
     for (const ir::Function &f : report.scheduled.program.funcs)
@@ -568,6 +689,7 @@ int explain(const Request &r) {
                {"schedule", schedule_name},
                {"estimates", report.missing.empty()},
                {"reordered", report.scheduled.reordered},
+               {"stack_bytes", report.cx.stack_bytes},
                {"funcs", funcs},
                {"loop_nest", report.nest}});
     return 0;
@@ -575,6 +697,8 @@ int explain(const Request &r) {
   std::printf("pipeline %s\nschedule %s\ntarget   %s, numerics %s\n\nfuncs\n",
               a.program.name.c_str(), schedule_name.c_str(), a.target.to_string().c_str(),
               numeric_mode(a.target).c_str());
+  std::printf("stack    %s of %s\n", Walker::bytes_text(double(report.cx.stack_bytes)).c_str(),
+              Walker::bytes_text(double(lower::kStackBudget)).c_str());
   for (const std::string &what : report.scheduled.reordered)
     std::printf("order    values may differ from the interpreter's: %s\n", what.c_str());
   for (const ir::Function &f : report.scheduled.program.funcs) print_func(a, report, f);

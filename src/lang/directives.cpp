@@ -1,8 +1,10 @@
 // Directives as C++ calls: each appends one record to its Func's list. Nothing is judged here.
+#include <algorithm>
 #include <utility>
 
 #include "func.h"
 #include "internal.h"
+#include "param.h"
 
 namespace calotype {
 
@@ -57,14 +59,34 @@ const char *partition_text(Partition p) {
   return "Auto";
 }
 
+const char *align_text(LoopAlignStrategy a) {
+  switch (a) {
+    case LoopAlignStrategy::AlignStart: return "AlignStart";
+    case LoopAlignStrategy::AlignEnd: return "AlignEnd";
+    case LoopAlignStrategy::NoAlign: return "NoAlign";
+    case LoopAlignStrategy::Auto: return "Auto";
+  }
+  return "Auto";
+}
+
+const char *prefetch_text(PrefetchBoundStrategy s) {
+  switch (s) {
+    case PrefetchBoundStrategy::Clamp: return "Clamp";
+    case PrefetchBoundStrategy::GuardWithIf: return "GuardWithIf";
+    case PrefetchBoundStrategy::NonFaulting: return "NonFaulting";
+  }
+  return "GuardWithIf";
+}
+
 void append(const Ref<RefCounted> &body, int stage, DirectiveKind kind, std::vector<Arg> args,
-            SrcLoc at) {
+            SrcLoc at, const std::vector<Expr> &under = {}) {
   ir::FunctionBody &f = body_of(body);
   note_position(at);
   schedule::Directive d;
   d.kind = kind;
   d.func_id = f.id;
   d.stage = stage;
+  d.under = under;
   d.args = std::move(args);
   d.loc = at;
   d.func_loc = f.loc;
@@ -131,9 +153,7 @@ struct Stage::Record {
   SrcLoc loc;
 };
 
-void Stage::record(Record &&r) {
-  if (!ignored_) append(body_, index_, r.kind, std::move(r.args), r.loc);
-}
+void Stage::record(Record &&r) { append(body_, index_, r.kind, std::move(r.args), r.loc, under_); }
 
 std::string Stage::name() const {
   const std::string base = lang::shown_name(lang::body_of(body_));
@@ -244,7 +264,9 @@ Stage &Stage::unscheduled(SrcLoc at) {
 Stage Stage::specialize(const Expr &condition, SrcLoc at) {
   ir::require_defined(condition, "the condition of specialize", at);
   record({DirectiveKind::specialize, {Arg::value(condition, at)}, at});
-  return Stage(body_, index_, true);
+  std::vector<Expr> under = under_;
+  under.push_back(condition);
+  return Stage(body_, index_, std::move(under));
 }
 
 void Stage::specialize_fail(const std::string &message, SrcLoc at) {
@@ -262,14 +284,47 @@ Stage &Stage::allow_race_conditions(SrcLoc at) {
   return *this;
 }
 
-Stage &Stage::compute_with(const LoopLevel &level, LoopAlignStrategy, SrcLoc at) {
+namespace {
+Arg align_arg(LoopAlignStrategy align, SrcLoc at) {
+  return Arg::enumerator(lang::align_text(align), at);
+}
+Arg align_arg(const LoopAlignments &align, SrcLoc at) {
+  std::vector<Arg> items;
+  for (const auto &a : align) {
+    items.push_back(align_arg(a.second, a.first.loc));
+    items.back().key = a.first.text;
+  }
+  return Arg::list(std::move(items), at);
+}
+}  // namespace
+
+// A LoopLevel without a stage means the pure definition.
+Stage &Stage::compute_with(const LoopLevel &level, LoopAlignStrategy align, SrcLoc at) {
   Record r{DirectiveKind::compute_with, {}, at};
-  if (level.body_) r.args.push_back(lang::level_arg(level.body_, level.stage_, level.var_, at));
+  if (level.body_)
+    r.args.push_back(lang::level_arg(level.body_, std::max(level.stage_, 0), level.var_, at));
+  if (align != LoopAlignStrategy::Auto) r.args.push_back(align_arg(align, at));
   record(std::move(r));
   return *this;
 }
-Stage &Stage::compute_with(const Stage &s, const VarOrRVar &v, LoopAlignStrategy) {
-  record({DirectiveKind::compute_with, {lang::level_arg(s.body_, s.index_, v.text, v.loc)}, v.loc});
+Stage &Stage::compute_with(const LoopLevel &level, const LoopAlignments &align, SrcLoc at) {
+  Record r{DirectiveKind::compute_with, {}, at};
+  if (level.body_)
+    r.args.push_back(lang::level_arg(level.body_, std::max(level.stage_, 0), level.var_, at));
+  r.args.push_back(align_arg(align, at));
+  record(std::move(r));
+  return *this;
+}
+Stage &Stage::compute_with(const Stage &s, const VarOrRVar &v, LoopAlignStrategy align) {
+  Record r{DirectiveKind::compute_with, {lang::level_arg(s.body_, s.index_, v.text, v.loc)}, v.loc};
+  if (align != LoopAlignStrategy::Auto) r.args.push_back(align_arg(align, v.loc));
+  record(std::move(r));
+  return *this;
+}
+Stage &Stage::compute_with(const Stage &s, const VarOrRVar &v, const LoopAlignments &align) {
+  record({DirectiveKind::compute_with,
+          {lang::level_arg(s.body_, s.index_, v.text, v.loc), align_arg(align, v.loc)},
+          v.loc});
   return *this;
 }
 
@@ -297,10 +352,19 @@ Stage &Stage::always_partition(const std::vector<VarOrRVar> &vars, SrcLoc at) {
 }
 
 Stage &Stage::prefetch(const Func &f, const VarOrRVar &at, const VarOrRVar &from,
-                       const Expr &offset, PrefetchBoundStrategy) {
-  record({DirectiveKind::prefetch,
-          {Arg::name(f.name(), at.loc), name_arg(at), name_arg(from), number(offset, at.loc)},
-          at.loc});
+                       const Expr &offset, PrefetchBoundStrategy strategy) {
+  Record r{DirectiveKind::prefetch, {}, at.loc};
+  r.args = {lang::level_arg(f.function().get(), -1, {}, at.loc), name_arg(at), name_arg(from),
+            number(offset, at.loc), Arg::enumerator(lang::prefetch_text(strategy), at.loc)};
+  record(std::move(r));
+  return *this;
+}
+Stage &Stage::prefetch(const ImageParam &image, const VarOrRVar &at, const VarOrRVar &from,
+                       const Expr &offset, PrefetchBoundStrategy strategy) {
+  Record r{DirectiveKind::prefetch, {}, at.loc};
+  r.args = {Arg::level(0, image.name(), -1, {}, at.loc), name_arg(at), name_arg(from),
+            number(offset, at.loc), Arg::enumerator(lang::prefetch_text(strategy), at.loc)};
+  record(std::move(r));
   return *this;
 }
 
@@ -480,9 +544,9 @@ Func &Func::align_storage(const Var &v, const Expr &alignment, SrcLoc at) {
   return *this;
 }
 Func &Func::fold_storage(const Var &v, const Expr &factor, bool forward, SrcLoc at) {
-  append(body_, 0, DirectiveKind::fold_storage,
-         {dimension(v, at), number(factor, at), Arg::enumerator(forward ? "true" : "false", at)},
-         at);
+  std::vector<Arg> args{dimension(v, at), number(factor, at)};
+  if (!forward) args.push_back(Arg::enumerator("false", at));
+  append(body_, 0, DirectiveKind::fold_storage, std::move(args), at);
   return *this;
 }
 Func &Func::reorder_storage(const std::vector<Var> &vars, SrcLoc at) {

@@ -28,6 +28,7 @@ struct FunctionBody;
 using ir::MemoryType;
 
 class Func;
+class ImageParam;
 class Stage;
 class Realization;
 class Pipeline;
@@ -150,11 +151,14 @@ struct ReductionSplit {
   Var v;
 };
 
+/// How the loops that stages share by compute_with lie on one another.
+using LoopAlignments = std::vector<std::pair<VarOrRVar, LoopAlignStrategy>>;
+
 /// One definition of a Func: the pure one or update(i). What the directives do: directives.def.
 class CALO_EXPORT Stage {
 public:
-  Stage(Ref<RefCounted> body, int index, bool ignored = false)
-      : body_(std::move(body)), index_(index), ignored_(ignored) {}
+  Stage(Ref<RefCounted> body, int index, std::vector<Expr> under = {})
+      : body_(std::move(body)), index_(index), under_(std::move(under)) {}
   std::string name() const;
 
   Stage &split(const VarOrRVar &old, const VarOrRVar &outer, const VarOrRVar &inner,
@@ -184,6 +188,7 @@ public:
   Stage &rename(const VarOrRVar &old, const VarOrRVar &name);
   Stage &unscheduled(SrcLoc at = SrcLoc::here());
 
+  /// The copy of this stage, as it is now, that runs where the condition holds.
   Stage specialize(const Expr &condition, SrcLoc at = SrcLoc::here());
   void specialize_fail(const std::string &message, SrcLoc at = SrcLoc::here());
   /// A Func of partial reductions, to be scheduled: the update then reduces those.
@@ -195,6 +200,10 @@ public:
                       SrcLoc at = SrcLoc::here());
   Stage &compute_with(const Stage &s, const VarOrRVar &v,
                       LoopAlignStrategy align = LoopAlignStrategy::Auto);
+  /// One strategy a loop; those not named are Auto.
+  Stage &compute_with(const Stage &s, const VarOrRVar &v, const LoopAlignments &align);
+  Stage &compute_with(const LoopLevel &level, const LoopAlignments &align,
+                      SrcLoc at = SrcLoc::here());
   Stage &partition(const VarOrRVar &v, Partition p);
   Stage &never_partition_all(SrcLoc at = SrcLoc::here());
   Stage &always_partition_all(SrcLoc at = SrcLoc::here());
@@ -210,6 +219,8 @@ public:
   }
   Stage &prefetch(const Func &f, const VarOrRVar &at, const VarOrRVar &from, const Expr &offset,
                   PrefetchBoundStrategy s = PrefetchBoundStrategy::GuardWithIf);
+  Stage &prefetch(const ImageParam &image, const VarOrRVar &at, const VarOrRVar &from,
+                  const Expr &offset, PrefetchBoundStrategy s = PrefetchBoundStrategy::GuardWithIf);
   Stage &hexagon(const VarOrRVar &x);
 
   Stage &gpu_threads(const std::vector<VarOrRVar> &vars, DeviceAPI api = DeviceAPI::Default_GPU);
@@ -272,7 +283,7 @@ private:
   void record(Record &&r);
   Ref<RefCounted> body_;
   int index_;
-  bool ignored_;  ///< of a specialization: not recorded, since specialize itself is refused
+  std::vector<Expr> under_;  ///< conditions of the specialization that this is, outermost first
 };
 
 /// A function from integer points to values. Copies share the definition.
@@ -398,6 +409,13 @@ public:
                      LoopAlignStrategy align = LoopAlignStrategy::Auto) {
     return stage([&](Stage &s) { s.compute_with(other, v, align); });
   }
+  Func &compute_with(const Stage &other, const VarOrRVar &v, const LoopAlignments &align) {
+    return stage([&](Stage &s) { s.compute_with(other, v, align); });
+  }
+  Func &compute_with(const LoopLevel &level, const LoopAlignments &align,
+                     SrcLoc at = SrcLoc::here()) {
+    return stage([&](Stage &s) { s.compute_with(level, align, at); });
+  }
   Func &partition(const VarOrRVar &v, Partition p) {
     return stage([&](Stage &s) { s.partition(v, p); });
   }
@@ -416,6 +434,11 @@ public:
   Func &prefetch(const Func &f, const VarOrRVar &at, const VarOrRVar &from, const Expr &offset,
                  PrefetchBoundStrategy strategy = PrefetchBoundStrategy::GuardWithIf) {
     return stage([&](Stage &s) { s.prefetch(f, at, from, offset, strategy); });
+  }
+  Func &prefetch(const ImageParam &image, const VarOrRVar &at, const VarOrRVar &from,
+                 const Expr &offset,
+                 PrefetchBoundStrategy strategy = PrefetchBoundStrategy::GuardWithIf) {
+    return stage([&](Stage &s) { s.prefetch(image, at, from, offset, strategy); });
   }
   Func &hexagon(const VarOrRVar &x = Var::outermost()) {
     return stage([&](Stage &s) { s.hexagon(x); });

@@ -5,7 +5,10 @@
 // where the extent allows, else loops that end early (stage_loops.h).
 // Sliding windows are decided here, while the loops between storage and computation are at hand: slide_window.h.
 #include <algorithm>
+#include <functional>
+#include <utility>
 
+#include "../analysis/bounds.h"
 #include "../analysis/linear.h"
 #include "../analysis/simplify.h"
 #include "../base/diagnostic.h"
@@ -58,6 +61,7 @@ public:
   }
 
 private:
+  struct OpenStage;
   // A loop being inside of.
   struct OpenLoop {
     Name name;  // f.s0.xo
@@ -72,17 +76,35 @@ private:
     bool planned = false;
     int fold_dim = -1;
     int64_t fold_factor = 0;
+    // What a ring in each dimension needs in all of those places; 0: not known, because ...
+    std::vector<int64_t> needs;
+    std::vector<std::string> no_ring;
+    int walk_dim = -1;  // a window slides in it
+    bool walk_down = false;
 
-    void agree_on_fold(int dim, int64_t factor) {
+    void agree_on_fold(const Slide &s) {
+      const int dim = s.dim >= 0 && s.fold_factor > 0 ? s.dim : -1;
+      if (s.dim >= 0) {
+        walk_dim = s.dim;
+        walk_down = s.down;
+      }
       if (!planned) {
         fold_dim = dim;
-        fold_factor = factor;
-      } else if (dim != fold_dim) {
+        fold_factor = s.fold_factor;
+        needs = s.needs;
+        no_ring = s.no_ring;
+        planned = true;
+        return;
+      }
+      if (dim != fold_dim) {
         fold_dim = -1;
       } else {
-        fold_factor = std::max(fold_factor, factor);
+        fold_factor = std::max(fold_factor, s.fold_factor);
       }
-      planned = true;
+      for (size_t d = 0; d < needs.size(); d++) {
+        if (no_ring[d].empty()) no_ring[d] = s.no_ring[d];
+        needs[d] = needs[d] > 0 && s.needs[d] > 0 ? std::max(needs[d], s.needs[d]) : 0;
+      }
     }
   };
   struct Let {
@@ -93,13 +115,48 @@ private:
   // Builds everything at one site: lets of regions around storage, producers and the rest.
   Stmt build_site(const LoopNode &parent, RegionFinder::Site site,
                   const std::unordered_map<Name, Box> &given) {
+    SiteRegions here;
+    bool root = at_root_;
+    at_root_ = false;
+    find_regions(parent, site, given, here);
+    if (root) {
+      if (queries_inputs_) {
+        for (const Let &l : here.lets) cx_.early_lets.emplace_back(l.name, l.value);
+      }
+      check_promises(here.found);
+      for (auto &[name, box] : here.found.inputs) cx_.input_regions[name] = expand(box);
+      for (auto &[name, region] : here.found.funcs) {
+        bool bounded = false;
+        for (const schedule::Bound &b : state_.of(name).bounds) bounded |= b.extent.defined();
+        if (bounded) cx_.bounded_reads[name] = expand(region.read);
+      }
+      for (Name out : program_.outputs)
+        cx_.output_regions[out] = expand(here.found.funcs.at(out).stored);
+    }
+    Stmt body = build_children(parent, site, here.found, here.marks, here.constant_max);
+    return with_lets(here.lets, body);
+  }
+
+  static Stmt with_lets(const std::vector<Let> &lets, Stmt body) {
+    for (size_t i = lets.size(); i-- > 0;) body = make_let_stmt(lets[i].name, lets[i].value, body);
+    return body;
+  }
+
+  // What the Funcs below one site must provide; lets that name it; what is known of those computed directly there.
+  struct SiteRegions {
     std::vector<Let> lets;
     std::unordered_map<Name, Name> marks;  // Func -> its high-water mark to advance after producing
     std::unordered_map<Name, std::vector<std::unordered_map<Name, Expr>>> constant_max;
-    for (const auto &c : parent.children) site.below.push_back(c.get());
-    bool root = at_root_;
-    at_root_ = false;
+    RegionFinder::Result found;
+  };
 
+  void find_regions(const LoopNode &parent, RegionFinder::Site &site,
+                    const std::unordered_map<Name, Box> &given, SiteRegions &here) {
+    std::vector<Let> &lets = here.lets;
+    auto &marks = here.marks;
+    auto &constant_max = here.constant_max;
+    site.below.clear();
+    for (const auto &c : parent.children) site.below.push_back(c.get());
     site.on_produced_here = [&](const Function &f, FuncRegion &r) {
       check_bounded(f, r.required, "its readers need");
       auto store = stores_.find(f.name);
@@ -125,29 +182,17 @@ private:
           define_range(f, k, rv.var, r.stage_ranges[k][rv.var], nullptr, lets, maxes[k]);
         }
       }
-      if (slide.dim >= 0) marks[f.name] = slide.mark;
+      if (slide.dim >= 0) {
+        marks[f.name] = slide.mark;
+        slides_[f.name] = slide;
+      }
     };
     site.on_extern = [&](const Function &f, const FuncRegion &r) {
-      return query_extern(f, r, root, lets);
+      return query_extern(f, r, site.root, lets);
     };
     RegionFinder::Result found = regions_.at(site, given);
-    if (root) {
-      if (queries_inputs_) {
-        for (const Let &l : lets) cx_.early_lets.emplace_back(l.name, l.value);
-      }
-      check_promises(found);
-      for (auto &[name, box] : found.inputs) cx_.input_regions[name] = expand(box);
-      for (auto &[name, region] : found.funcs) {
-        bool bounded = false;
-        for (const schedule::Bound &b : state_.of(name).bounds) bounded |= b.extent.defined();
-        if (bounded) cx_.bounded_reads[name] = expand(region.read);
-      }
-      for (Name out : program_.outputs)
-        cx_.output_regions[out] = expand(found.funcs.at(out).stored);
-    }
-    Stmt body = build_children(parent, site, found, marks, constant_max);
-    for (size_t i = lets.size(); i-- > 0;) body = make_let_stmt(lets[i].name, lets[i].value, body);
-    return body;
+    for (auto &[name, region] : found.funcs) here.found.funcs.emplace(name, std::move(region));
+    for (auto &[name, box] : found.inputs) here.found.inputs.emplace(name, std::move(box));
   }
 
   void check_bounded(const Function &f, const Box &region, const std::string &who) {
@@ -187,8 +232,8 @@ private:
          max_name = StageLoops::max_symbol(f.name, stage, v);
     meaning_[min_name] = expand(range.min);
     meaning_[max_name] = expand(range.max);
-    Expr first = slide ? slide->first(range.min) : range.min;
-    lets.push_back({min_name, first});
+    if (slide) range = slide->rest(range);
+    lets.push_back({min_name, range.min});
     Expr min = make_var(min_name);
     int64_t difference;
     if (!slide && analysis::constant_difference(range.max, range.min, &difference)) {
@@ -228,11 +273,14 @@ private:
     SlideQuestion q;
     q.func = &f;
     for (const Interval &i : r.required) q.region.push_back({expand(i.min), expand(i.max), {}});
+    for (const Interval &i : r.stored) q.stored.push_back({expand(i.min), expand(i.max), {}});
     if (f.extern_stage() || asks_c_function(q.region)) {
       Slide none;
       none.report = f.extern_stage() ? "no: a C function computes what it is asked for"
                                      : "no: a C function decides what it needs";
-      store.agree_on_fold(-1, 0);
+      none.needs.resize(q.region.size());
+      none.no_ring.assign(q.region.size(), "a C function touches it");
+      store.agree_on_fold(none);
       return none;
     }
     for (size_t i = store.depth; i < loops_.size(); i++) {
@@ -240,11 +288,16 @@ private:
     }
     const std::vector<Name> &order = state_.of(f.name).storage_order;
     if (!f.args.empty()) q.innermost_storage = order.empty() ? f.args[0] : order[0];
-    const schedule::StageState &st = state_.of(f.name).stages[0];
-    StageLoops loops(f, 0, st, TailMode::Shift, {});
-    for (Name a : f.args) q.rounding_slack.push_back(loops.rounding_slack(a));
+    for (Name a : f.args) {
+      Expr slack = c32(0);
+      for (const schedule::StageState *v : schedule::variants_of(state_.of(f.name).stages[0])) {
+        Expr other = StageLoops(f, 0, *v, TailMode::Shift, {}).rounding_slack(a);
+        slack = is_const_zero(slack) ? other : make_max(slack, other);
+      }
+      q.rounding_slack.push_back(simplify(slack));
+    }
     Slide s = lower::plan_slide(q);
-    store.agree_on_fold(s.dim >= 0 && s.fold_factor > 0 ? s.dim : -1, s.fold_factor);
+    store.agree_on_fold(s);
     if (s.dim >= 0) {
       loops_[store.depth + s.first_loop].marks.push_back(s.mark);
       cx_.storage[f.name].folds = s.fold_report;
@@ -269,19 +322,46 @@ private:
             stmts.push_back(build_store(n, site, found, marks, constant_max));
           }
           break;
+        case LoopNode::Kind::Hoist:
+          stmts.push_back(build_hoist(n, site, found, marks, constant_max));
+          break;
         case LoopNode::Kind::Produce: {
-          if (unread) break;
-          Stmt produce = make_producer(n.func, build_produce(n, constant_max.at(n.func)));
-          if (state_.of(n.func).memoize) {
-            produce = memoized(*program_.find(n.func), found.funcs.at(n.func), produce);
+          std::vector<Name> funcs;
+          if (n.members.empty()) funcs.push_back(n.func);
+          for (const StageRef &m : n.members) funcs.push_back(m.func);
+          funcs.erase(std::remove_if(funcs.begin(), funcs.end(),
+                                     [&](Name f) { return !found.funcs.count(f); }),
+                      funcs.end());
+          if (funcs.empty()) break;
+          std::vector<Stmt> all{build_produce(n, constant_max)};
+          for (Name f : funcs) {
+            all[0] = make_producer(f, all[0]);
+            if (state_.of(f).memoize)
+              all[0] = memoized(*program_.find(f), found.funcs.at(f), all[0]);
+            auto mark = marks.find(f);
+            if (mark != marks.end()) all.push_back(advance_mark(f, mark->second));
           }
-          stmts.push_back(produce);
-          auto mark = marks.find(n.func);
-          if (mark != marks.end()) stmts.push_back(advance_mark(n.func, mark->second));
+          auto guard = guards_.find(funcs[0]);
+          Stmt s = make_block(all);
+          stmts.push_back(guard != guards_.end() ? make_if(guard->second, s) : s);
           break;
         }
-        case LoopNode::Kind::Loop: stmts.push_back(build_loop(n)); break;
-        case LoopNode::Kind::Compute: stmts.push_back(build_compute(n.members[0])); break;
+        case LoopNode::Kind::Branch:
+        case LoopNode::Kind::Case: CALO_ASSERT(false, "a specialization outside of its Func");
+        case LoopNode::Kind::Loop:
+        case LoopNode::Kind::Compute: {
+          if (n.members.size() > 1) {
+            stmts.push_back(build_shared_loop(n));
+            break;
+          }
+          // In a shared loop a member runs in its own iterations only.
+          OpenStage &open = open_of(n.members[0]);
+          const Expr active = std::exchange(open.active, Expr());
+          Stmt s = n.kind == LoopNode::Kind::Loop ? build_loop(n) : build_compute(n.members[0]);
+          open.active = active;
+          stmts.push_back(active.defined() ? make_if(active, s) : s);
+          break;
+        }
         case LoopNode::Kind::Root: break;
       }
     }
@@ -292,9 +372,11 @@ private:
     const Function &f = *program_.find(func);
     int dim = 0;
     while (mark_name(func, f.args[dim]) != mark) dim++;
-    Expr last = make_var(StageLoops::max_symbol(func, 0, f.args[dim]));
-    Expr old = make_load(Int(32), mark, c32(0));
-    return make_store(mark, make_max(old, last), c32(0));
+    const Slide &slide = slides_.at(func);
+    return make_store(mark,
+                      slide.advanced(make_var(StageLoops::min_symbol(func, 0, f.args[dim])),
+                                     make_var(StageLoops::max_symbol(func, 0, f.args[dim]))),
+                      c32(0));
   }
 
   Stmt build_store(
@@ -337,28 +419,37 @@ private:
     if (open.planned && open.fold_dim < 0 && cx_.storage[n.func].folds.rfind("folds", 0) == 0) {
       cx_.storage[n.func].folds = "not folded: the places that compute it need different rings";
     }
+    fold_as_asked(f, bounds, open);
     if (open.fold_dim >= 0) {
       Range &b = bounds[open.fold_dim];
       b = {c32(0), c32(open.fold_factor)};
       body = fold(body, n.func, open.fold_dim, open.fold_factor);
     }
-    body = make_realize(n.func, f.types, state_.of(n.func).memory, bounds, {}, body);
+    body = bound_storage(f, bounds, body);
+    settle_size(f, bounds);
+    auto hoisted = hoists_.find(n.func);
+    if (hoisted != hoists_.end()) {
+      body = share_memory(f, bounds, hoisted->second, body);
+    } else {
+      body = make_realize(n.func, f.types, state_.of(n.func).memory, bounds, {}, body);
+    }
     for (size_t i = lets.size(); i-- > 0;) body = make_let_stmt(lets[i].name, lets[i].value, body);
     return body;
   }
 
-  // Every access to the folded dimension goes to its place in the ring.
-  static Stmt fold(const Stmt &s, Name func, int dim, int64_t factor) {
-    class Folder final : public IRMutator {
+  // Every access to a Func, its coordinates changed by `to`.
+  using Coordinates = std::function<void(std::vector<Expr> &)>;
+  static Stmt relocate(const Stmt &s, Name func, const Coordinates &to) {
+    class Mover final : public IRMutator {
     public:
-      Folder(Name f, int d, Expr n) : func_(f), dim_(d), factor_(std::move(n)) {}
+      Mover(Name f, const Coordinates &c) : func_(f), to_(c) {}
       using IRMutator::visit;
       Expr visit(const Call *op) override {
         Expr e = IRMutator::visit(op);
         const Call *c = e.as<Call>();
         if (c->call_type != CallType::Halide || c->name != func_) return e;
         std::vector<Expr> args = c->args;
-        args[dim_] = make_mod(args[dim_], factor_);
+        to_(args);
         return make_func_call(c->type, c->name, args, c->value_index, c->func);
       }
       Stmt visit(const Provide *op) override {
@@ -366,47 +457,220 @@ private:
         const Provide *p = st.as<Provide>();
         if (p->name != func_) return st;
         std::vector<Expr> args = p->args;
-        args[dim_] = make_mod(args[dim_], factor_);
+        to_(args);
         return make_provide(p->name, p->values, args, p->predicate);
       }
 
     private:
       Name func_;
-      int dim_;
-      Expr factor_;
+      const Coordinates &to_;
     };
-    return Folder(func, dim, c32(factor)).mutate(s);
+    return Mover(func, to).mutate(s);
   }
 
-  Stmt build_produce(const LoopNode &n,
-                     const std::vector<std::unordered_map<Name, Expr>> &constant_max) {
+  // Every access to the folded dimension goes to its place in the ring.
+  static Stmt fold(const Stmt &s, Name func, int dim, int64_t factor) {
+    return relocate(s, func,
+                    [&](std::vector<Expr> &args) { args[dim] = make_mod(args[dim], c32(factor)); });
+  }
+
+  const schedule::StorageDim *storage_dim(const Function &f, size_t d) const {
+    for (const schedule::StorageDim &s : state_.of(f.name).storage) {
+      if (s.var == f.args[d]) return &s;
+    }
+    return nullptr;
+  }
+
+  // fold_storage: the ring asked for, if it is large enough for what must exist at once.
+  void fold_as_asked(const Function &f, const Region &bounds, OpenStore &open) {
+    for (int d = 0; d < f.dimensions(); d++) {
+      const schedule::StorageDim *dim = storage_dim(f, static_cast<size_t>(d));
+      if (!dim || !dim->fold.defined()) continue;
+      const int64_t asked = *as_const_int(dim->fold);
+      int64_t need = 0;
+      std::string why;
+      if (open.planned) {
+        need = open.needs[d];
+        why = open.no_ring[d];
+      } else if (const int64_t *all = as_const_int(bounds[d].extent)) {  // computed in one go
+        need = *all;
+      } else {
+        why = "all of it is computed before any of it is read";
+      }
+      const std::string what =
+          f.name + " cannot be folded in " + dim->var + " to " + std::to_string(asked);
+      if (need == 0 || need > asked) {
+        Diagnostic diag("S0132", dim->fold_loc, what);
+        diag.why.push_back(
+            {need > 0 ? "at once " + std::to_string(need) + " of it must exist" : why, {}});
+        const std::string &slides = cx_.storage[f.name].slides;
+        if (!slides.empty()) diag.why.push_back({f.name + " " + slides, {}});
+        diag.help.push_back(
+            need > 0       ? "use a factor of at least " + std::to_string(need)
+            : open.planned ? "leave it away: storage is folded unasked where that can be proved"
+                           : "store it outside of the loop that computes it: store_at, compute_at");
+        raise(std::move(diag));
+      }
+      if (open.walk_dim == d && open.walk_down == dim->fold_forward) {
+        raise(Diagnostic("S0132", dim->fold_loc, what)
+                  .because(std::string("its window moves ") +
+                           (open.walk_down ? "downwards" : "upwards"))
+                  .fix(std::string("fold_forward=") + (open.walk_down ? "false" : "true")));
+      }
+      open.fold_dim = d;
+      open.fold_factor = asked;
+      cx_.storage[f.name].folds = "folds " + dim->var + " to " + std::to_string(asked) +
+                                  " (asked; needs " + std::to_string(need) + ")";
+    }
+  }
+
+  // bound_storage: so much is allocated, and the run fails where more is needed.
+  Stmt bound_storage(const Function &f, Region &bounds, Stmt body) {
+    for (int d = 0; d < f.dimensions(); d++) {
+      const schedule::StorageDim *dim = storage_dim(f, static_cast<size_t>(d));
+      if (!dim || !dim->bound.defined()) continue;
+      const Expr need = simplify(bounds[d].extent);
+      const int64_t *n = as_const_int(need), *most = as_const_int(dim->bound);
+      if (n && most && *n > *most) {
+        raise(Diagnostic("S0131", dim->bound_loc,
+                         "the storage of " + f.name + " in " + dim->var + " is bounded to " +
+                             std::to_string(*most) + ", but " + std::to_string(*n) + " are needed")
+                  .fix("bound_storage(" + dim->var + ", " + std::to_string(*n) + ")"));
+      }
+      bounds[d].extent = dim->bound;
+      int64_t bounded;
+      if (most && most_of(need, &bounded) && bounded <= *most) continue;
+      Expr fail =
+          make_intrinsic(Int(32), Intrinsic::error,
+                         {make_string("calo_error_storage_bound"), make_string(cx_.program.name),
+                          make_string(f.name), make_string(dim->var.str()),
+                          make_cast(Int(64), dim->bound), make_cast(Int(64), need)});
+      body = make_block(make_assert(make_le(need, dim->bound), fail), body);
+    }
+    return body;
+  }
+
+  bool touched_by_c(const Function &f) const {
+    if (f.extern_stage()) return true;
+    for (const Function &g : program_.funcs) {
+      if (!g.extern_stage()) continue;
+      const std::vector<Name> reads = called_funcs(g.pure());
+      if (std::find(reads.begin(), reads.end(), f.name) != reads.end()) return true;
+    }
+    return false;
+  }
+
+  // The most that an extent can be in any iteration of the loops around, if that is known.
+  bool most_of(const Expr &extent, int64_t *most) const {
+    Scope<Interval> scope;
+    for (const OpenLoop &l : loops_)
+      scope.push(l.name, {l.min, simplify(make_sub(make_add(l.min, l.extent), c32(1))), {}});
+    return analysis::constant_upper_bound(simplify(expand(extent)), scope, most);
+  }
+
+  // Storage that is small in every iteration gets the size of the largest: no request to the heap, constant strides.
+  void settle_size(const Function &f, Region &bounds) const {
+    std::vector<int64_t> most(bounds.size());
+    double bytes = 0;
+    for (const Type &t : f.types) bytes += t.bytes();
+    for (size_t d = 0; d < bounds.size(); d++) {
+      if (const int64_t *n = as_const_int(bounds[d].extent)) {
+        most[d] = *n;
+      } else if (!most_of(bounds[d].extent, &most[d])) {
+        return;
+      }
+      bytes *= static_cast<double>(std::max<int64_t>(most[d], 1));
+    }
+    // C functions and traces see what is there, no more.
+    if (touched_by_c(f) || state_.of(f.name).memoize || state_.of(f.name).trace_realizations)
+      return;
+    const MemoryType asked = state_.of(f.name).memory;
+    const bool stack = asked == MemoryType::Stack || asked == MemoryType::Register;
+    if (bytes > static_cast<double>(stack ? INT32_MAX : kStackBudget)) return;
+    for (size_t d = 0; d < bounds.size(); d++)
+      bounds[d].extent = c32(std::max<int64_t>(most[d], 0));
+  }
+
+  // hoist_storage: memory allocated further out, as large as any of the stores inside needs; each use begins at its
+  // own corner of it.
+  struct Hoist {
+    size_t depth = 0;  // loops open where the memory begins
+    std::vector<Expr> extents;
+  };
+
+  Stmt build_hoist(
+      const LoopNode &n, const RegionFinder::Site &site, const RegionFinder::Result &found,
+      const std::unordered_map<Name, Name> &marks,
+      const std::unordered_map<Name, std::vector<std::unordered_map<Name, Expr>>> &constant_max) {
     const Function &f = *program_.find(n.func);
+    if (touched_by_c(f) || state_.of(f.name).memoize) {
+      raise(Diagnostic("S0131", state_.of(f.name).hoist.loc,
+                       "the storage of " + f.name + " cannot be hoisted")
+                .because(state_.of(f.name).memoize
+                             ? "it is memoized: what is kept is its own memory"
+                             : "a C function reads or writes its memory")
+                .fix("leave hoist_storage away"));
+    }
+    Hoist hoist;
+    hoist.depth = loops_.size();
+    hoists_[n.func] = hoist;
+    Stmt body = build_children(n, site, found, marks, constant_max);
+    hoist = hoists_[n.func];
+    hoists_.erase(n.func);
+    if (hoist.extents.empty() && f.dimensions() > 0) return body;  // nothing below reads it
+    Region bounds;
+    for (const Expr &e : hoist.extents) bounds.push_back({c32(0), e});
+    return make_realize(n.func, f.types, state_.of(n.func).memory, bounds, {}, body);
+  }
+
+  Stmt share_memory(const Function &f, const Region &bounds, Hoist &hoist, const Stmt &body) {
+    Scope<Interval> between;
+    for (size_t i = hoist.depth; i < loops_.size(); i++) {
+      const OpenLoop &l = loops_[i];
+      between.push(
+          l.name,
+          {expand(l.min), expand(simplify(make_sub(make_add(l.min, l.extent), c32(1)))), {}});
+    }
+    const bool first = hoist.extents.empty();
+    hoist.extents.resize(bounds.size());
+    for (size_t d = 0; d < bounds.size(); d++) {
+      Expr extent = expand(bounds[d].extent);
+      Expr largest = extent;
+      for (size_t i = loops_.size();
+           i-- > hoist.depth;) {  // inner ranges may depend on outer loops
+        Scope<Interval> one;
+        one.push(loops_[i].name, *between.find(loops_[i].name));
+        const Interval all = analysis::bounds_of_expr(largest, one);
+        if (!all.has_upper()) {
+          raise(Diagnostic("S0131", state_.of(f.name).hoist.loc,
+                           "the storage of " + f.name + " cannot be hoisted out of loop " +
+                               loops_[i].name.str())
+                    .because("how much it needs in " + f.args[d] +
+                             " in that loop's iterations is not bounded by what is known outside")
+                    .fix("bound_storage(" + f.args[d] + ", n), or hoist it less far"));
+        }
+        largest = simplify(all.max);
+      }
+      hoist.extents[d] = first ? largest : simplify(make_max(hoist.extents[d], largest));
+    }
+    return relocate(body, f.name, [&](std::vector<Expr> &args) {
+      for (size_t d = 0; d < args.size(); d++) {
+        if (!is_const_zero(bounds[d].min)) args[d] = make_sub(args[d], bounds[d].min);
+      }
+    });
+  }
+
+  using ConstantMax = std::unordered_map<Name, std::vector<std::unordered_map<Name, Expr>>>;
+  Stmt build_produce(const LoopNode &n, const ConstantMax &constant_max) {
     std::vector<Stmt> stmts;
     for (const auto &child : n.children) {
-      const StageRef s = stage_of(*child);
-      const schedule::StageState &st = state_.of(f.name).stages[s.stage];
-      StageLoops shifted(f, s.stage, st, mode_, constant_max[s.stage]);
-      Expr fits = mode_ == TailMode::Shift ? shifted.fits() : Expr();
-      if (fits.defined() && has_effects(f.definitions[s.stage])) {
-        fits = make_bool(false);  // a block that shifts inwards would have them twice
-      } else if (fits.defined() && cx_.in_place.count(f.name)) {
-        fits = make_and(fits, make_not(make_var(in_place_flag(f.name), Bool())));
-      }
-      if (!fits.defined() || is_const_one(fits)) {
-        stmts.push_back(with_stage(s, shifted, *child));
+      if (child->kind == LoopNode::Kind::Loop && child->members.size() > 1) {
+        stmts.push_back(build_shared_stages(*child, constant_max));
         continue;
       }
-      StageLoops guarded(f, s.stage, st, TailMode::Guard, constant_max[s.stage]);
-      TailMode saved = mode_;
-      mode_ = TailMode::Guard;
-      Stmt small = with_stage(s, guarded, *child);
-      mode_ = saved;
-      if (is_const_zero(fits)) {
-        stmts.push_back(small);
-      } else {
-        Stmt large = with_stage(s, shifted, *child);
-        stmts.push_back(make_if(fits, large, small));
-      }
+      const auto known = constant_max.find(stage_of(*child).func);
+      if (known == constant_max.end()) continue;  // of several Funcs, one that nothing here reads
+      stmts.push_back(build_stage(*program_.find(known->first), *child, known->second));
     }
     return make_block(stmts);
   }
@@ -423,8 +687,226 @@ private:
     return any;
   }
 
+  // ---- shared loops (compute_with) -----------------------------------------------------------------
+  // Several stages under one loop, in the two versions that small and large regions want.
+  Stmt build_shared_stages(const LoopNode &n, const ConstantMax &constant_max) {
+    Expr fits;
+    for (const StageRef &m : n.members) {
+      if (mode_ == TailMode::Guard) break;
+      Expr f = StageLoops(*program_.find(m.func), m.stage, *m.state, TailMode::Shift,
+                          constant_max.at(m.func)[m.stage])
+                   .fits();
+      if (f.defined() && has_effects(program_.find(m.func)->definitions[m.stage]))
+        f = make_bool(false);
+      if (f.defined() && cx_.in_place.count(m.func))
+        f = make_and(f, make_not(make_var(in_place_flag(m.func), Bool())));
+      if (f.defined()) fits = fits.defined() ? make_and(fits, f) : f;
+    }
+    if (fits.defined()) fits = simplify(fits);
+    if (!fits.defined() || is_const_one(fits)) return shared_version(n, constant_max, mode_);
+    Stmt small = shared_version(n, constant_max, TailMode::Guard);
+    return is_const_zero(fits)
+               ? small
+               : make_if(fits, shared_version(n, constant_max, TailMode::Shift), small);
+  }
+
+  Stmt shared_version(const LoopNode &n, const ConstantMax &constant_max, TailMode mode) {
+    std::vector<StageLoops> loops;
+    std::vector<OpenStage> open;
+    loops.reserve(n.members.size());  // addresses are kept
+    open.reserve(n.members.size());
+    const size_t outside = stage_stack_.size();
+    for (const StageRef &m : n.members) {
+      loops.emplace_back(*program_.find(m.func), m.stage, *m.state, mode,
+                         constant_max.at(m.func)[m.stage]);
+      open.push_back({m, &loops.back(), {}, {}});
+      stage_stack_.push_back(&open.back());
+    }
+    const TailMode saved = std::exchange(mode_, mode);
+    Stmt s = build_shared_loop(n);
+    mode_ = saved;
+    stage_stack_.resize(outside);
+    return s;
+  }
+
+  // One loop for several stages. It runs over the hull of their iterations, laid on one another as their alignment says;
+  // each stage runs in its own ones. Elsewhere its loop variable stands at its first or last iteration.
+  Stmt build_shared_loop(const LoopNode &n) {
+    struct Member {
+      OpenStage *open;
+      OpenLoop loop;
+      Expr max, shift, low, high;  // own iteration = shared one + shift; own range in shared ones
+    };
+    std::vector<Member> members;
+    const Name var = n.loop.var;
+    for (const StageRef &s : n.members) {
+      Member m;
+      m.open = &open_of(s);
+      m.loop = {m.open->loops->loop_name(var),
+                m.open->loops->loop_kind(var),
+                m.open->loops->loop_min(var),
+                m.open->loops->loop_extent(var),
+                {}};
+      m.max = simplify(make_sub(make_add(m.loop.min, m.loop.extent), c32(1)));
+      const Member &leader = members.empty() ? m : members[0];
+      switch (align_of(s, var)) {
+        case LoopAlignStrategy::AlignStart:
+          m.shift = simplify(make_sub(m.loop.min, leader.loop.min));
+          break;
+        case LoopAlignStrategy::AlignEnd: m.shift = simplify(make_sub(m.max, leader.max)); break;
+        default: m.shift = c32(0); break;
+      }
+      m.low = simplify(make_sub(m.loop.min, m.shift));
+      m.high = simplify(make_sub(m.max, m.shift));
+      members.push_back(std::move(m));
+    }
+    // The hull of those that run at all in this iteration of the loops around.
+    Expr low = members[0].low, high = members[0].high, active = members[0].open->active;
+    for (size_t i = 1; i < members.size(); i++) {
+      const Member &m = members[i];
+      Expr a = m.open->active, l = make_min(low, m.low), h = make_max(high, m.high);
+      if (a.defined()) {
+        l = make_select(make_and(active, a), l, make_select(active, low, m.low));
+        h = make_select(make_and(active, a), h, make_select(active, high, m.high));
+        active = make_or(active, a);
+      }
+      low = l;
+      high = h;
+    }
+    const Name shared = members[0].loop.name + ".shared";
+    const Expr at = make_var(shared), first = make_var(shared + ".min"),
+               last = make_var(shared + ".max");
+    std::vector<Let> lets;
+    std::vector<Expr> outer;
+    const size_t depth = loops_.size();
+    for (Member &m : members) {
+      const Expr own = simplify(make_add(at, m.shift));
+      const Name flag = m.loop.name + ".runs";
+      Expr runs = make_and(make_ge(own, m.loop.min), make_le(own, m.max));
+      if (m.open->active.defined()) runs = make_and(m.open->active, runs);
+      lets.push_back({flag, runs});
+      lets.push_back({m.loop.name, make_max(make_min(own, m.max), m.loop.min)});
+      outer.push_back(std::exchange(m.open->active, make_var(flag, Bool())));
+      if (n.loop.partition != Partition::Auto) cx_.partition[shared] = n.loop.partition;
+      m.open->fixed.insert(var);
+      loops_.push_back(m.loop);
+    }
+    Stmt body = build_shared_site(n, lets);
+    std::vector<Name> marks;
+    for (size_t i = members.size(); i-- > 0;) {
+      members[i].open->active = outer[i];
+      members[i].open->fixed.erase(var);
+      for (Name mark : loops_[depth + i].marks) marks.push_back(mark);
+    }
+    loops_.resize(depth);
+    Expr extent = make_max(make_sub(make_add(last, c32(1)), first), c32(0));
+    Stmt s = make_for(shared, first, extent, members[0].loop.kind, body);
+    s = with_lets({{shared + ".min", low}, {shared + ".max", high}}, s);
+    return with_marks(marks, s);
+  }
+
+  // The body of a shared loop: what each member's producers must provide, in that member's iterations.
+  Stmt build_shared_site(const LoopNode &n, std::vector<Let> lets) {
+    SiteRegions here;
+    RegionFinder::Site site;
+    std::vector<Name> guarded;
+    for (const StageRef &s : n.members) {
+      site = owner_site(s);
+      find_regions(n, site, {}, here);
+      for (const auto &known : here.constant_max) {
+        if (guards_.emplace(known.first, open_of(s).active).second) guarded.push_back(known.first);
+      }
+    }
+    lets.insert(lets.end(), here.lets.begin(), here.lets.end());
+    Stmt body = build_children(n, site, here.found, here.marks, here.constant_max);
+    for (Name f : guarded) guards_.erase(f);
+    return with_lets(lets, body);
+  }
+
+  LoopAlignStrategy align_of(const StageRef &s, Name loop) const {
+    const schedule::SharedLoops &shared = s.state->shared;
+    for (const auto &[name, align] : shared.align) {
+      const auto &loops = s.state->loops;
+      const int i = schedule::find_loop(*program_.find(s.func), loops, name);
+      if (i >= 0 && loops[i].var == loop) return align;
+    }
+    return shared.all_align;
+  }
+
+  // One stage: its specializations, or its loops in the two versions that small and large regions want.
+  Stmt build_stage(const Function &f, const LoopNode &n,
+                   const std::vector<std::unordered_map<Name, Expr>> &constant_max) {
+    if (n.kind == LoopNode::Kind::Branch) return build_branch(f, n, constant_max);
+    const StageRef s = stage_of(n);
+    auto max_is = constant_max[s.stage];
+    know_extents(f, s, max_is);
+    StageLoops shifted(f, s.stage, *s.state, mode_, max_is);
+    Expr fits = mode_ == TailMode::Shift ? shifted.fits() : Expr();
+    if (fits.defined() && proved_here(fits)) fits = make_bool(true);
+    if (fits.defined() && has_effects(f.definitions[s.stage])) {
+      fits = make_bool(false);  // a block that shifts inwards would have them twice
+    } else if (fits.defined() && cx_.in_place.count(f.name)) {
+      fits = make_and(fits, make_not(make_var(in_place_flag(f.name), Bool())));
+    }
+    if (!fits.defined() || is_const_one(fits)) return with_stage(s, shifted, n);
+    StageLoops guarded(f, s.stage, *s.state, TailMode::Guard, max_is);
+    TailMode saved = mode_;
+    mode_ = TailMode::Guard;
+    Stmt small = with_stage(s, guarded, n);
+    mode_ = saved;
+    return is_const_zero(fits) ? small : make_if(fits, with_stage(s, shifted, n), small);
+  }
+
+  // if c0: loops of the first specialization, else if c1: ...
+  Stmt build_branch(const Function &f, const LoopNode &n,
+                    const std::vector<std::unordered_map<Name, Expr>> &constant_max) {
+    Stmt result;
+    for (size_t i = n.children.size(); i-- > 0;) {
+      const LoopNode &c = *n.children[i];
+      Stmt body;
+      if (c.children.empty()) {
+        Expr fail = make_intrinsic(
+            Int(32), Intrinsic::error,
+            {make_string("calo_error_specialize_fail"), make_string(cx_.program.name),
+             make_string(c.members[0].state->failure)});
+        body = make_assert(make_bool(false), fail);
+      } else {
+        if (c.condition.defined()) facts_.truths.push_back(c.condition);
+        body = build_stage(f, *c.children[0], constant_max);
+        if (c.condition.defined()) facts_.truths.pop_back();
+      }
+      result = result.defined() ? make_if(c.condition, body, result) : body;
+    }
+    return result;
+  }
+
+  // Root variables whose extent the conditions of a specialization fix.
+  void know_extents(const Function &f, const StageRef &s, std::unordered_map<Name, Expr> &max_is) {
+    if (s.state->assumed.empty()) return;
+    for (size_t d = 0; d < f.args.size(); d++) {
+      Name v = pure_arg(f, f.definitions[s.stage], d);
+      if (!v.empty()) know_extent(f, s, v, max_is);
+    }
+    for (const ReductionVariable &r : f.definitions[s.stage].rvars)
+      know_extent(f, s, r.var, max_is);
+  }
+  void know_extent(const Function &f, const StageRef &s, Name v,
+                   std::unordered_map<Name, Expr> &max_is) {
+    Expr min = make_var(StageLoops::min_symbol(f.name, s.stage, v)),
+         max = make_var(StageLoops::max_symbol(f.name, s.stage, v));
+    Expr last =
+        simplify(schedule::under_conditions(make_sub(expand(max), expand(min)), s.state->assumed));
+    if (as_const_int(last) && !max_is.count(v)) max_is[v] = simplify(make_add(min, last));
+  }
+
+  bool proved_here(const Expr &condition) const {
+    return !facts_.truths.empty() && analysis::can_prove(expand(condition), facts_);
+  }
+
   static StageRef stage_of(const LoopNode &n) {
-    if (n.kind == LoopNode::Kind::Loop || n.kind == LoopNode::Kind::Compute) return n.members[0];
+    if (n.kind == LoopNode::Kind::Loop || n.kind == LoopNode::Kind::Compute ||
+        n.kind == LoopNode::Kind::Branch)
+      return n.members[0];
     for (const auto &c :
          n.children) {  // a stage without loops whose reader needs storage around it
       if (c->kind != LoopNode::Kind::Produce) return stage_of(*c);
@@ -434,7 +916,7 @@ private:
   }
 
   Stmt with_stage(const StageRef &s, const StageLoops &loops, const LoopNode &n) {
-    OpenStage open{s, &loops, {}};
+    OpenStage open{s, &loops, {}, {}};
     stage_stack_.push_back(&open);
     Stmt result;
     if (n.kind == LoopNode::Kind::Loop) {
@@ -453,11 +935,11 @@ private:
       ~Borrowed() { parent.children[0].release(); }
     } borrowed;
     borrowed.parent.children.push_back(std::unique_ptr<LoopNode>(const_cast<LoopNode *>(&n)));
-    return build_site(borrowed.parent, owner_site(), {});
+    return build_site(borrowed.parent, owner_site(stage_of(n)), {});
   }
 
-  RegionFinder::Site owner_site() {
-    OpenStage &open = *stage_stack_.back();
+  RegionFinder::Site owner_site(const StageRef &stage) {
+    OpenStage &open = open_of(stage);
     RegionFinder::Site site;
     site.owner = open.stage;
     for (Name v : open.loops->roots()) site.owner_ranges[v] = open.loops->range(v, open.fixed);
@@ -474,7 +956,7 @@ private:
   }
 
   Stmt build_loop(const LoopNode &n) {
-    OpenStage &open = *stage_stack_.back();
+    OpenStage &open = open_of(n.members[0]);
     Name var = n.loop.var;
     OpenLoop loop{open.loops->loop_name(var),
                   open.loops->loop_kind(var),
@@ -486,14 +968,18 @@ private:
       if (mode_ == TailMode::Shift) refuse_unknown_extent(open.stage.func, n.loop);
       loop.kind = ForType::Serial;
     }
+    if (n.loop.partition != Partition::Auto) cx_.partition[loop.name] = n.loop.partition;
     loops_.push_back(loop);
     open.fixed.insert(var);
-    Stmt body = build_site(n, owner_site(), {});
+    Stmt body = build_site(n, owner_site(n.members[0]), {});
     open.fixed.erase(var);
     loop = loops_.back();
     loops_.pop_back();
-    Stmt s = make_for(loop.name, loop.min, loop.extent, loop.kind, body);
-    for (Name mark : loop.marks) {
+    return with_marks(loop.marks, make_for(loop.name, loop.min, loop.extent, loop.kind, body));
+  }
+
+  static Stmt with_marks(const std::vector<Name> &marks, Stmt s) {
+    for (Name mark : marks) {
       Stmt init = make_store(mark, c32(kNoMark), c32(0));
       s = make_allocate(mark, Int(32), MemoryType::Stack, {c32(1)}, {}, make_block(init, s));
     }
@@ -503,7 +989,7 @@ private:
   Stmt build_compute(const StageRef &s) {
     const Function &f = *program_.find(s.func);
     const Definition &d = f.definitions[s.stage];
-    const StageLoops &loops = *stage_stack_.back()->loops;
+    const StageLoops &loops = *open_of(s).loops;
     if (f.extern_stage()) return run_extern(f, loops);
     Substitution map;
     std::vector<Let> lets;
@@ -732,7 +1218,7 @@ private:
 
   // Marks an update whose iterations may meet at one element while they run at once.
   Stmt combined(const StageRef &s, const Stmt &provide) {
-    const schedule::StageState &st = state_.of(s.func).stages[s.stage];
+    const schedule::StageState &st = *s.state;
     if (!st.atomic) return provide;
     const Function &f = *program_.find(s.func);
     const schedule::OrderFacts &facts = order_.of(f, s.stage);
@@ -750,7 +1236,17 @@ private:
     StageRef stage;
     const StageLoops *loops;
     std::unordered_set<Name> fixed;
+    Expr
+        active;  // directly inside a shared loop: whether this is one of the stage's own iterations
   };
+  OpenStage &open_of(const StageRef &s) const {
+    for (size_t i = stage_stack_.size(); i-- > 0;) {
+      OpenStage &open = *stage_stack_[i];
+      if (open.stage.func == s.func && open.stage.stage == s.stage) return open;
+    }
+    CALO_ASSERT(false, "a loop outside of its stage");
+    return *stage_stack_.back();
+  }
 
   PassContext &cx_;
   const Program &program_;
@@ -759,10 +1255,14 @@ private:
   schedule::OrderCache order_;
   bool at_root_ = false;
   TailMode mode_ = TailMode::Shift;
+  analysis::Facts facts_;  ///< conditions of the specializations being built
   std::vector<OpenLoop> loops_;
   std::vector<OpenStage *> stage_stack_;
   std::unordered_map<Name, OpenStore>
       stores_;  // storage around the current point whose Func is computed deeper
+  std::unordered_map<Name, Expr> guards_;   // in a shared loop: when to produce a member's Funcs
+  std::unordered_map<Name, Slide> slides_;  // of Funcs with a mark
+  std::unordered_map<Name, Hoist> hoists_;  // memory around the current point
   std::unordered_map<Name, Expr> meaning_;  // region symbols, sliding left out
   int queries_ = 0;                         // of extern stages so far
   bool queries_inputs_ = false;             // some ask for images

@@ -45,8 +45,8 @@ public:
     for (size_t d : order) {
       layout.mins[d] = op->bounds[d].min;
       layout.strides[d] = stride;
-      Expr extent = simplify(op->bounds[d].extent);
-      layout.extents[d] = extent;
+      Expr extent = aligned(fs, f.args[d], simplify(op->bounds[d].extent));
+      layout.extents[d] = simplify(op->bounds[d].extent);
       extents.push_back(extent);
       stride = simplify(make_mul(stride, extent));
       if (!as_const_int(stride)) {
@@ -131,6 +131,16 @@ private:
   struct Layout {
     std::vector<Expr> mins, strides, extents;
   };
+
+  // align_storage pads a dimension, so that the next one's stride is a multiple.
+  static Expr aligned(const schedule::FuncState &fs, Name dim, const Expr &extent) {
+    for (const schedule::StorageDim &s : fs.storage) {
+      if (s.var != dim || !s.align.defined()) continue;
+      Expr up = make_sub(make_add(extent, s.align), c32(1));
+      return simplify(make_mul(make_div(up, s.align), s.align));
+    }
+    return extent;
+  }
 
   // (func, value index, min, extent ...) becomes (memory, offset, packed type, min, extent, stride ...).
   Expr buffer(const Call *op) {

@@ -35,11 +35,16 @@ void collect(const LoopNode &n, bool direct, std::unordered_set<Name> &produced,
     case LoopNode::Kind::Produce:
       produced.insert(n.func);
       if (direct) here.insert(n.func);
+      for (const schedule::StageRef &m : n.members) {
+        produced.insert(m.func);
+        if (direct) here.insert(m.func);
+      }
       direct = false;
       break;
     case LoopNode::Kind::Compute:
       stages.insert(n.members[0].func + "." + std::to_string(n.members[0].stage));
       break;
+    case LoopNode::Kind::Branch:
     case LoopNode::Kind::Loop: direct = false; break;
     default: break;  // Store: its children belong to the same site
   }
@@ -145,6 +150,36 @@ FuncRegion RegionFinder::region_of(const ir::Function &f, const Box &required) c
   return r;
 }
 
+// Rounding tails of the pure stage compute, and so read, more: those of a specialization where its condition holds.
+void RegionFinder::round_ranges(const ir::Function &f, bool here, VarRanges &ranges,
+                                Box &stored) const {
+  std::vector<Expr> rounded(f.args.size());
+  for (const schedule::StageState *v : schedule::variants_of(state_.of(f.name).stages[0])) {
+    StageLoops loops(f, 0, *v, TailMode::Shift, {});
+    for (size_t d = 0; d < f.args.size(); d++) {
+      const Interval &range = ranges.at(f.args[d]);
+      const Expr slack = loops.rounding_slack(f.args[d]);
+      if (ir::is_const_zero(slack)) continue;
+      Expr max;
+      if (here) {  // this very range
+        ir::Substitution symbols{{StageLoops::min_symbol(f.name, 0, f.args[d]), range.min},
+                                 {StageLoops::max_symbol(f.name, 0, f.args[d]), range.max}};
+        max = ir::substitute(symbols, loops.range(f.args[d], {}).max);
+      } else {  // computed deeper: a part of it that ends anywhere
+        max = ir::make_add(range.max, slack);
+      }
+      for (const Expr &c : v->assumed) max = ir::make_select(c, max, range.max);
+      rounded[d] = rounded[d].defined() ? ir::make_max(rounded[d], max) : max;
+    }
+  }
+  for (size_t d = 0; d < f.args.size(); d++) {
+    if (!rounded[d].defined()) continue;
+    Interval &range = ranges.at(f.args[d]);
+    range.max = simplify(rounded[d]);
+    stored[d].max = simplify(ir::make_max(stored[d].max, range.max));
+  }
+}
+
 RegionFinder::Result RegionFinder::at(const Site &site,
                                       const std::unordered_map<Name, Box> &given) const {
   std::unordered_set<Name> produced, here;
@@ -166,23 +201,7 @@ RegionFinder::Result RegionFinder::at(const Site &site,
     if (here.count(f.name) && site.on_produced_here) site.on_produced_here(f, region);
     for (int k = 0; k < f.stages(); k++) {
       VarRanges ranges = region.stage_ranges[k];
-      if (k == 0) {  // rounding tails compute, and so read, more
-        StageLoops loops(f, k, state_.of(f.name).stages[k], TailMode::Shift, {});
-        // Computed here, the range is this one; computed deeper, it is a part of it that ends anywhere.
-        auto rounded = [&](Name v, const Interval &range) {
-          if (!here.count(f.name))
-            return simplify(ir::make_add(range.max, loops.rounding_slack(v)));
-          ir::Substitution symbols{{StageLoops::min_symbol(f.name, k, v), range.min},
-                                   {StageLoops::max_symbol(f.name, k, v), range.max}};
-          return simplify(ir::substitute(symbols, loops.range(v, {}).max));
-        };
-        for (size_t d = 0; d < f.args.size(); d++) {
-          Interval &interval = ranges.at(f.args[d]);
-          if (ir::is_const_zero(loops.rounding_slack(f.args[d]))) continue;
-          interval.max = rounded(f.args[d], interval);
-          region.stored[d].max = simplify(ir::make_max(region.stored[d].max, interval.max));
-        }
-      }
+      if (k == 0) round_ranges(f, here.count(f.name) > 0, ranges, region.stored);
       add_reads(f, k, ranges, reads);
     }
     if (f.extern_stage() && site.on_extern) {

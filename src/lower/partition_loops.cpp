@@ -236,6 +236,7 @@ public:
 
 class Partitioner final : public IRMutator {
 public:
+  explicit Partitioner(const PassContext &cx) : cx_(cx) {}
   using IRMutator::visit;
   Expr mutate(const Expr &e) override { return e; }
   Stmt mutate(const Stmt &s) override { return IRMutator::mutate(s); }
@@ -243,7 +244,10 @@ public:
   Stmt visit(const For *op) override {
     Stmt body = mutate(op->body);
     Stmt whole = make_for(op->name, op->min, op->extent, op->for_type, body);
-    if (op->for_type != ForType::Serial) return whole;
+    const Partition policy = policy_of(op->name);
+    const bool cut = op->for_type == ForType::Serial ||
+                     (op->for_type == ForType::Parallel && policy == Partition::Always);
+    if (!cut || policy == Partition::Never) return whole;
     Steady first_look(op->name, {});  // marks stand below the lets that hold the same minimum
     first_look.mutate(body);
     Steady steady(op->name, std::move(first_look.decided));
@@ -270,10 +274,26 @@ public:
     s = make_let_stmt(first_name, make_min(simplify(first), make_max(e, low)), s);
     return make_let_stmt(loop_end, simplify(end), s);
   }
+
+private:
+  // Loops that have a name's copy inside are called name.1, name.2 ... by the simplifier.
+  Partition policy_of(Name loop) const {
+    auto it = cx_.partition.find(loop);
+    if (it == cx_.partition.end()) {
+      const std::string &text = loop;
+      const size_t dot = text.rfind('.');
+      if (dot != std::string::npos && dot + 1 < text.size() &&
+          text.find_first_not_of("0123456789", dot + 1) == std::string::npos)
+        it = cx_.partition.find(Name(text.substr(0, dot)));
+    }
+    return it == cx_.partition.end() ? Partition::Auto : it->second;
+  }
+
+  const PassContext &cx_;
 };
 
 }  // namespace
 
-Stmt partition_loops(const Stmt &s, PassContext &) { return Partitioner().mutate(s); }
+Stmt partition_loops(const Stmt &s, PassContext &cx) { return Partitioner(cx).mutate(s); }
 
 }  // namespace calotype::lower

@@ -21,7 +21,11 @@ namespace calotype::lower {
 struct StorageReport {
   std::string slides;  ///< "over y in output.yi", or why not
   std::string folds;   ///< "y to 4", or why not
+  std::string memory;  ///< "stack, 512 B", "heap", and why
 };
+
+/// Bytes of a thread's stack that all Funcs of a pipeline may take together; what does not fit goes to the heap.
+constexpr int64_t kStackBudget = 64 << 10;
 
 /// Everything passes share. A pass that learns something for later puts it into a field here or into the IR.
 struct PassContext {
@@ -41,6 +45,9 @@ struct PassContext {
   std::vector<std::pair<ir::Name, Expr>> early_lets;
   std::vector<Expr>
       promises;  ///< conditions that a caller's arguments must meet, as calls of require
+  /// By loop: whether it may be cut (partition, never_partition ...). gives: build_loops
+  std::unordered_map<ir::Name, Partition> partition;
+  int64_t stack_bytes = 0;  ///< of the thread that needs most. gives: place_storage
   /// Inputs that an output Func may overwrite while it runs: it alone reads them, in its only stage, at the place it
   /// writes. Such a run must not compute a block twice: the variable in_place_flag(output) tells.
   std::unordered_map<ir::Name, std::vector<std::string>> in_place;
@@ -82,6 +89,10 @@ ir::Stmt partition_loops(const ir::Stmt &s, PassContext &cx);
 
 /// Expands math and compound integer intrinsics; drops markers.  order last: analyses know the compact forms
 ir::Stmt expand_math(const ir::Stmt &s, PassContext &cx);
+
+/// Decides for each allocation between stack and heap, within the stack budget of the whole pipeline, and reports it.
+/// needs  flat_storage; last of those that copy code            gives no memory type Auto or Register
+ir::Stmt place_storage(const ir::Stmt &s, PassContext &cx);
 
 /// analysis/simplify on the whole program.
 ir::Stmt simplify_program(const ir::Stmt &s, PassContext &cx);

@@ -39,6 +39,7 @@ const Pass kPasses[] = {
     {"simplify_vectors", "simplification", simplify_program, true, true},
     {"partition_loops", "prologue, steady state, epilogue", partition_loops, true, true},
     {"simplify_steady", "simplification", simplify_program, true, true},
+    {"place_storage", "stack or heap, within the budget", place_storage, true, true},
     {"expand_math", "polynomials and compound integer operations", expand_math, true, true},
 };
 

@@ -2,7 +2,8 @@
 // earlier iterations computed, and how much storage is live at once.
 //
 // A high-water mark remembers the last slice computed in one dimension. Each iteration computes [first, max], first
-// being one past the mark; it starts anew whenever the loop `first_loop` is entered.
+// being one past the mark; it starts anew whenever the loop `first_loop` is entered. A walk downwards is the same walk in
+// the negated coordinate: the mark holds minus the lowest slice.
 #pragma once
 
 #include <string>
@@ -21,6 +22,7 @@ struct SlideQuestion {
   };
   const ir::Function *func = nullptr;
   analysis::Box region;              ///< required by one iteration, in terms of the loops
+  analysis::Box stored;              ///< everything that one iteration writes and reads
   std::vector<Loop> loops;           ///< between storage and computation, outermost first
   ir::Name innermost_storage;        ///< the dimension that lies densely in memory
   std::vector<Expr> rounding_slack;  ///< per dimension
@@ -28,13 +30,22 @@ struct SlideQuestion {
 
 struct Slide {
   int dim = -1;           ///< -1: does not slide
+  bool down = false;      ///< the window moves to smaller coordinates
   ir::Name mark;          ///< scalar in memory: the last slice computed
   size_t first_loop = 0;  ///< index into SlideQuestion::loops
   bool from_mark =
       false;  ///< start at the mark even if the window begins later (the walk may step back)
-  int64_t fold_factor = 0;  ///< slices of the ring; 0: not folded
+  int64_t fold_factor = 0;  ///< slices of the ring that is made unasked; 0: none
+  /// Slices that must exist at once, per dimension: what a ring needs. 0: not known, because ...
+  std::vector<int64_t> needs;
+  std::vector<std::string> no_ring;
   std::string report, fold_report;
-  /// The first slice to compute where the window begins at `min`.
+  /// The part of the range [min, max] that is left to compute.
+  analysis::Interval rest(const analysis::Interval &range) const;
+  /// What the mark becomes when [min, max] has been computed.
+  Expr advanced(const Expr &min, const Expr &max) const;
+
+private:
   Expr first(const Expr &min) const;
 };
 

@@ -172,13 +172,15 @@ private:
     for (const ir::Function &f : p_.funcs) {
       const FuncState &s = state_.of(f.name);
       for (int stage = 1; stage < f.stages(); stage++) {
-        const StageState &st = s.stages[static_cast<size_t>(stage)];
-        if (!st.atomic && !st.races) continue;
         const std::string name = stage_name(f.name, stage);
-        if (st.races) scheduled_.reordered.push_back("allow_race_conditions on " + name);
-        if (!st.atomic || cx_.order.reduction_of(f, stage).exact) continue;
-        if (st.any_order || runs_dependent_at_once(f, stage, st))
-          scheduled_.reordered.push_back("atomic on " + name);
+        bool races = false, atomic = false;
+        for (const StageState *st : variants_of(s.stages[static_cast<size_t>(stage)])) {
+          races |= st->races;
+          atomic |= st->atomic && !cx_.order.reduction_of(f, stage).exact &&
+                    (st->any_order || runs_dependent_at_once(f, stage, *st));
+        }
+        if (races) scheduled_.reordered.push_back("allow_race_conditions on " + name);
+        if (atomic) scheduled_.reordered.push_back("atomic on " + name);
       }
     }
   }
@@ -216,6 +218,7 @@ private:
   bool follows(const Diagnostic &why, const Directive &d) const {
     const std::string stage = stage_name(d.func, d.stage);
     if (why.code == "S0002") return failed_.count(d.func) > 0;
+    if (why.code == "S0134" && !d.under.empty()) return failed_.count(d.func) > 0;
     if (why.code != "S0103") return false;
     return std::any_of(d.args.begin(), d.args.end(),
                        [&](const Arg &a) { return mentions_poisoned(a, stage); });
@@ -431,10 +434,12 @@ void resolve_level(const ir::Program &p, const ScheduleState &state, Level &leve
   const auto &stages = state.of(f->name).stages;
   for (size_t s = 0; s < stages.size(); s++) {
     if (level.stage >= 0 && level.stage != static_cast<int>(s)) continue;
-    const int i = find_loop(*f, stages[s].loops, level.var);
-    if (i < 0) continue;
-    level.var = stages[s].loops[i].var;
-    return;
+    for (const StageState *v : variants_of(stages[s])) {
+      const int i = find_loop(*f, v->loops, level.var);
+      if (i < 0) continue;
+      level.var = v->loops[i].var;
+      return;
+    }
   }
 }
 
@@ -452,6 +457,7 @@ void finish(const ir::Program &p, ScheduleState &state) {
     if (s.store.is_inlined()) s.store = s.compute;
     resolve_level(p, state, s.compute);
     resolve_level(p, state, s.store);
+    resolve_level(p, state, s.hoist);
   }
 }
 

@@ -46,7 +46,11 @@ ParamSpec::Kind kind_of_word(const std::string &word) {
   if (word == "vars") return Kind::Vars;
   if (word == "level") return Kind::Level;
   if (word == "funcs") return Kind::Funcs;
-  if (word == "bool") return Kind::Flag;
+  if (word == "func") return Kind::Func;
+  if (word == "bool") return Kind::Bool;
+  if (word == "string") return Kind::String;
+  if (word == "cond") return Kind::Condition;
+  if (!words_of(word).empty()) return Kind::Word;
   return Kind::Other;
 }
 
@@ -61,6 +65,7 @@ ParamSpec parse_param(std::string text) {
   spec.kind = kind_of_word(text.substr(0, space));
   spec.name = space == std::string::npos ? text : text.substr(space + 1);
   if (spec.kind == ParamSpec::Kind::Tail) spec.name = "tail";
+  if (spec.kind == ParamSpec::Kind::Word) spec.type = text.substr(0, space);
   return spec;
 }
 
@@ -99,7 +104,11 @@ std::vector<std::string> directive_names() {
   return names;
 }
 
-bool is_available(DirectiveKind k) { return std::strncmp(line_of(k).doc, "later:", 6) != 0; }
+bool needs_device(DirectiveKind k) { return std::strncmp(line_of(k).doc, "device:", 7) == 0; }
+
+bool is_available(DirectiveKind k) {
+  return std::strncmp(line_of(k).doc, "later:", 6) != 0 && !needs_device(k);
+}
 
 std::string signature(DirectiveKind k) {
   return std::string(line_of(k).name) + "(" + line_of(k).args + ")";
@@ -121,7 +130,13 @@ bool is_func_level(DirectiveKind k) {
     case DirectiveKind::trace_loads:
     case DirectiveKind::trace_stores:
     case DirectiveKind::trace_realizations:
-    case DirectiveKind::add_trace_tag: return true;
+    case DirectiveKind::add_trace_tag:
+    case DirectiveKind::store_in:
+    case DirectiveKind::hoist_storage:
+    case DirectiveKind::hoist_storage_root:
+    case DirectiveKind::fold_storage:
+    case DirectiveKind::align_storage:
+    case DirectiveKind::bound_storage: return true;
     default: return false;
   }
 }
@@ -137,6 +152,20 @@ const std::vector<ParamSpec> &params_of(DirectiveKind k) {
     return t;
   }();
   return (*table)[static_cast<size_t>(k)];
+}
+
+const std::vector<std::string> &words_of(const std::string &type) {
+  static const auto *table = new std::unordered_map<std::string, std::vector<std::string>>{
+      {"LoopAlignStrategy", {"AlignStart", "AlignEnd", "NoAlign", "Auto"}},
+      {"Partition", {"Auto", "Never", "Always"}},
+      {"PrefetchBoundStrategy", {"Clamp", "GuardWithIf", "NonFaulting"}},
+      {"MemoryType",
+       {"Auto", "Heap", "Stack", "Register", "GPUShared", "GPUTexture", "LockedCache", "VTCM",
+        "AMXTile"}},
+  };
+  static const auto *none = new std::vector<std::string>();
+  const auto it = table->find(type);
+  return it == table->end() ? *none : it->second;
 }
 
 bool find_tail(const std::string &name, TailStrategy *tail) {

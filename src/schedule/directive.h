@@ -21,8 +21,9 @@ enum class DirectiveKind {
 CALO_EXPORT const char *directive_name(DirectiveKind k);
 CALO_EXPORT bool find_directive(const std::string &name, DirectiveKind *kind);
 CALO_EXPORT std::vector<std::string> directive_names();  ///< those that are available
-CALO_EXPORT bool is_available(DirectiveKind k);          ///< false: "later:" in directives.def
-CALO_EXPORT std::string signature(DirectiveKind k);      ///< "split(var, newvar outer, ...)"
+CALO_EXPORT bool is_available(DirectiveKind k);  ///< false: "later:", "device:" in directives.def
+CALO_EXPORT bool needs_device(DirectiveKind k);  ///< a GPU's, a DSP's: "device:"
+CALO_EXPORT std::string signature(DirectiveKind k);  ///< "split(var, newvar outer, ...)"
 /// Said of a Func as a whole (compute_at, bound ...), not of the loops of one of its stages.
 CALO_EXPORT bool is_func_level(DirectiveKind k);
 
@@ -31,12 +32,29 @@ CALO_EXPORT bool makes_func(DirectiveKind k);
 
 /// One parameter of a directive, from directives.def.
 struct ParamSpec {
-  enum class Kind { Var, NewVar, Expr, Tail, Vars, Level, Funcs, Flag, Other } kind = Kind::Other;
+  enum class Kind {
+    Var,
+    NewVar,
+    Expr,
+    Tail,
+    Vars,
+    Level,
+    Func,
+    Funcs,
+    Word,  ///< an enumerator of `type`
+    Bool,
+    String,
+    Condition,
+    Other
+  } kind = Kind::Other;
   std::string name;  ///< what it is for: "factor"; the kind's word where nothing else is said
   bool optional = false;
+  std::string type = {};  ///< Word: the enumeration
 };
 CALO_EXPORT const std::vector<ParamSpec> &params_of(DirectiveKind k);
 
+/// The enumerators of "MemoryType", "Partition" ...; empty: no such enumeration.
+CALO_EXPORT const std::vector<std::string> &words_of(const std::string &type);
 CALO_EXPORT bool find_tail(const std::string &name, TailStrategy *tail);
 CALO_EXPORT const char *tail_name(TailStrategy t);
 
@@ -48,7 +66,7 @@ struct CALO_EXPORT Arg {
   Expr expr;         ///< Expr: a scalar expression (factors, bounds)
   std::vector<Arg> items;  ///< List: {a, b}
   std::string key;  ///< key=value options, {key: value} in lists; empty for positional arguments
-  // Level: the loop `text` of a Func. Func: the Func alone
+  // Level: the loop `text` of a Func; the Func itself where there is no text
   std::string func;  ///< canonical Func name; from C++ empty until resolved, then found by func_id
   uint64_t func_id = 0;
   int stage = -1;   ///< -1: whichever stage has that loop
@@ -64,13 +82,14 @@ struct CALO_EXPORT Arg {
   static Arg function(uint64_t func_id, std::string func, SrcLoc loc = {});
 };
 
-/// `func.update(stage).kind(args)`.
+/// `func.update(stage).specialize(under[0]) ... .kind(args)`.
 struct Directive {
   DirectiveKind kind;
   std::string
       func;  ///< canonical name or glob; from C++ empty until resolved, then found by func_id
   uint64_t func_id = 0;
-  int stage = 0;  ///< 0: the pure definition; i + 1: update(i)
+  int stage = 0;            ///< 0: the pure definition; i + 1: update(i)
+  std::vector<Expr> under;  ///< conditions of the specialization it is said of, outermost first
   std::vector<Arg> args;
   SrcLoc loc;       ///< the directive's name in a file, the call in C++
   SrcLoc func_loc;  ///< the Func's name in a file

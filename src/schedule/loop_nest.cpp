@@ -6,6 +6,8 @@
 
 #include "../base/diagnostic.h"
 #include "../ir/visit.h"
+#include "loop_groups.h"
+#include "value_text.h"
 
 namespace calotype::schedule {
 
@@ -88,7 +90,8 @@ namespace {
 
 class TreeBuilder {
 public:
-  TreeBuilder(const ir::Program &p, const ScheduleState &s) : program_(p), state_(s) {
+  TreeBuilder(const ir::Program &p, const ScheduleState &s)
+      : program_(p), state_(s), order_(grouped_order(p, s)) {
     for (const ir::Function &f : p.funcs) {
       for (int k = 0; k < f.stages(); k++)
         calls_[f.name].push_back(ir::called_funcs(f.definitions[k]));
@@ -128,7 +131,7 @@ private:
 
   // A name may stand for another loop in each stage: x is r.x where there is no x.
   bool names(const Level &level, const Site &site) const {
-    const std::vector<Loop> &loops = state_.of(site.owner.func).stages[site.owner.stage].loops;
+    const std::vector<Loop> &loops = site.owner.state->loops;
     const int i = find_loop(*program_.find(site.owner.func), loops, level.var);
     return i >= 0 && loops[i].var == site.var;
   }
@@ -156,29 +159,95 @@ private:
   // The nodes of a site: what is stored and computed here around `inner`.
   Nodes fill(const Site &site, Nodes inner) {
     Nodes rest = std::move(inner);
-    for (size_t i = program_.funcs.size(); i-- > 0;) {
-      const ir::Function &f = program_.funcs[i];
-      bool computed, stored;
+    std::unordered_set<Name> produced;
+    for (size_t i = order_.size(); i-- > 0;) {
+      const ir::Function &f = *order_[i];
+      bool computed, stored, hoisted = false;
       if (is_implicit(f)) {
         computed = stored = site.kind == Site::AtCompute && f.name != site.owner.func &&
                             calls_directly(site.owner, f.name);
       } else {
         const FuncState &fs = state_.of(f.name);
         bool relevant = site.kind == Site::AtRoot || reachable(site.owner).count(f.name);
-        computed = relevant && matches(fs.compute, site);
+        computed = computed_at(f, site);
+        hoisted = relevant && !fs.hoist.is_inlined() && matches(fs.hoist, site);
         stored = relevant && matches(fs.store, site) && !program_.is_output(f.name);
       }
-      if (computed) rest.insert(rest.begin(), produce(f));
-      if (stored) {
-        auto store = std::make_unique<LoopNode>();
-        store->kind = LoopNode::Kind::Store;
-        store->func = f.name;
-        store->children = std::move(rest);
-        rest.clear();
-        rest.push_back(std::move(store));
+      if (computed && !produced.count(f.name)) {
+        std::vector<Name> together;
+        for (Name g : funcs_sharing(program_, state_, f.name)) {
+          if (computed_at(*program_.find(g), site)) together.push_back(g);
+        }
+        if (together.empty()) together = {f.name};
+        produced.insert(together.begin(), together.end());
+        rest.insert(rest.begin(), together.size() > 1 ? produce_together(together) : produce(f));
       }
+      if (stored) rest = around(LoopNode::Kind::Store, f.name, std::move(rest));
+      if (hoisted) rest = around(LoopNode::Kind::Hoist, f.name, std::move(rest));
     }
     return rest;
+  }
+
+  bool computed_at(const ir::Function &f, const Site &site) {
+    if (is_implicit(f)) return false;
+    const bool relevant = site.kind == Site::AtRoot || reachable(site.owner).count(f.name);
+    return relevant && matches(state_.of(f.name).compute, site);
+  }
+
+  // Funcs whose stages share loops.
+  std::unique_ptr<LoopNode> produce_together(const std::vector<Name> &funcs) {
+    auto node = std::make_unique<LoopNode>();
+    node->kind = LoopNode::Kind::Produce;
+    node->func = funcs[0];
+    for (Name f : funcs) node->members.push_back({f, 0, &state_.of(f).stages[0]});
+    for (const auto &item : order_of_stages(program_, state_, funcs)) {
+      Nodes nodes = item.size() > 1 ? shared(item, 0) : variants(ref(item[0]));
+      for (auto &n : nodes) node->children.push_back(std::move(n));
+    }
+    return node;
+  }
+
+  StageRef ref(const GroupMember &m) const {
+    return {m.func, m.stage, &state_.of(m.func).stages[m.stage]};
+  }
+
+  // The loops of a group inside of `open` shared ones.
+  Nodes shared(const std::vector<GroupMember> &group, int open) {
+    std::vector<GroupMember> deeper;
+    Nodes all;
+    for (const GroupMember &m : group) {
+      if (m.depth > open) deeper.push_back(m);
+    }
+    if (deeper.size() > 1) {
+      const StageRef leader = ref(deeper[0]);
+      auto node = std::make_unique<LoopNode>();
+      node->kind = LoopNode::Kind::Loop;
+      node->func = leader.func;
+      node->loop = leader.state->loops[leader.state->loops.size() - 1 - static_cast<size_t>(open)];
+      for (const GroupMember &m : deeper) node->members.push_back(ref(m));
+      node->children = shared(deeper, open + 1);
+      for (const StageRef &m : node->members) {
+        const auto &loops = m.state->loops;
+        Site at{Site::AtLoop, m, loops[loops.size() - 1 - static_cast<size_t>(open)].var};
+        node->children = fill(at, std::move(node->children));
+      }
+      all.push_back(std::move(node));
+    }
+    for (const GroupMember &m : group) {
+      if (m.depth > open && deeper.size() > 1) continue;
+      for (auto &n : stage(ref(m), static_cast<size_t>(open))) all.push_back(std::move(n));
+    }
+    return all;
+  }
+
+  static Nodes around(LoopNode::Kind kind, Name func, Nodes children) {
+    auto node = std::make_unique<LoopNode>();
+    node->kind = kind;
+    node->func = func;
+    node->children = std::move(children);
+    Nodes one;
+    one.push_back(std::move(node));
+    return one;
   }
 
   std::unique_ptr<LoopNode> produce(const ir::Function &f) {
@@ -186,13 +255,41 @@ private:
     node->kind = LoopNode::Kind::Produce;
     node->func = f.name;
     for (int k = 0; k < f.stages(); k++) {
-      for (auto &n : stage({f.name, k})) node->children.push_back(std::move(n));
+      for (auto &n : variants({f.name, k, &state_.of(f.name).stages[k]}))
+        node->children.push_back(std::move(n));
     }
     return node;
   }
 
-  Nodes stage(const StageRef &s) {
-    const StageState &st = state_.of(s.func).stages[s.stage];
+  // A stage with its specializations.
+  Nodes variants(const StageRef &s) {
+    if (s.state->specializations.empty()) return stage(s);
+    auto branch = std::make_unique<LoopNode>();
+    branch->kind = LoopNode::Kind::Branch;
+    branch->func = s.func;
+    branch->members = {s};
+    for (const Specialization &sp : s.state->specializations) {
+      branch->children.push_back(branch_case(s, sp.condition));
+      branch->children.back()->children = variants({s.func, s.stage, &sp.state});
+    }
+    branch->children.push_back(branch_case(s, {}));
+    if (!s.state->fails()) branch->children.back()->children = stage(s);
+    Nodes one;
+    one.push_back(std::move(branch));
+    return one;
+  }
+  static std::unique_ptr<LoopNode> branch_case(const StageRef &s, const Expr &condition) {
+    auto node = std::make_unique<LoopNode>();
+    node->kind = LoopNode::Kind::Case;
+    node->func = s.func;
+    node->members = {s};
+    node->condition = condition;
+    return node;
+  }
+
+  // A stage inside of its `open` outermost loops.
+  Nodes stage(const StageRef &s, size_t open = 0) {
+    const StageState &st = *s.state;
     auto compute = std::make_unique<LoopNode>();
     compute->kind = LoopNode::Kind::Compute;
     compute->func = s.func;
@@ -201,7 +298,8 @@ private:
     body.push_back(std::move(compute));
     Site site{Site::AtCompute, s, {}};
     body = fill(site, std::move(body));
-    for (const Loop &loop : st.loops) {  // innermost first
+    for (size_t i = 0; i + open < st.loops.size(); i++) {  // innermost first
+      const Loop &loop = st.loops[i];
       Site at{Site::AtLoop, s, loop.var};
       body = fill(at, std::move(body));
       auto node = std::make_unique<LoopNode>();
@@ -218,23 +316,40 @@ private:
 
   const ir::Program &program_;
   const ScheduleState &state_;
+  std::vector<const ir::Function *> order_;
   std::unordered_map<Name, std::vector<std::vector<Name>>> calls_;
   std::unordered_map<std::string, std::unordered_set<Name>> reachable_;
 };
+
+// "f, g.update(0)": the Funcs or stages of a node.
+std::string names_of(const LoopNode &n) {
+  if (n.members.size() < 2) return n.func;
+  std::string text;
+  for (const StageRef &m : n.members)
+    text += (text.empty() ? "" : ", ") + stage_name(m.func, m.stage);
+  return text;
+}
 
 void print(const LoopNode &n, int indent, std::string &out) {
   auto line = [&](const std::string &text) { out += std::string(2 * indent, ' ') + text + "\n"; };
   int inner = indent + 1;
   switch (n.kind) {
     case LoopNode::Kind::Root: inner = indent; break;
+    case LoopNode::Kind::Hoist: line("allocate " + n.func + ":"); break;
     case LoopNode::Kind::Store: line("store " + n.func + ":"); break;
-    case LoopNode::Kind::Produce: line("produce " + n.func + ":"); break;
+    case LoopNode::Kind::Produce: line("produce " + names_of(n) + ":"); break;
     case LoopNode::Kind::Compute: {
       const StageRef &m = n.members[0];
       line(n.func + (m.stage > 0 ? ".update(" + std::to_string(m.stage - 1) + ")" : std::string()) +
            "(...) = ...");
       break;
     }
+    case LoopNode::Kind::Branch: inner = indent; break;
+    case LoopNode::Kind::Case:
+      line(n.condition.defined() ? "if " + value_text(n.condition, ValueStyle::Schedule) + ":"
+           : n.children.empty()  ? "else fail \"" + n.members[0].state->failure + "\""
+                                 : "else:");
+      break;
     case LoopNode::Kind::Loop: {
       const char *kind = "for";
       switch (n.loop.kind) {
@@ -246,7 +361,8 @@ void print(const LoopNode &n, int indent, std::string &out) {
         case ir::ForType::GPULane: kind = "gpu_lane"; break;
         case ir::ForType::Serial: break;
       }
-      line(std::string(kind) + " " + n.loop.var + ":");
+      const std::string of = n.members.size() > 1 ? " of " + names_of(n) : "";
+      line(std::string(kind) + " " + n.loop.var + of + ":");
       break;
     }
   }

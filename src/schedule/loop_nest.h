@@ -13,16 +13,21 @@ namespace calotype::schedule {
 struct StageRef {
   ir::Name func;
   int stage = 0;
+  const StageState *state = nullptr;  ///< of the specialization, in the tree
 };
 
 /// A node of the loop tree. Children run in order.
 ///   Root     the whole program
+///   Hoist    memory of `func` is allocated for the children, which hold its Store
 ///   Store    storage of `func` lives for the children
-///   Produce  the children compute (all stages of) `func`
+///   Produce  the children compute (all stages of) `func`; of all Funcs of `members` where those share loops
 ///   Loop     one loop; `members` are the stages that run in it (one, unless loops are shared), outermost loops first
 ///   Compute  the definition of members[0] at one point
+///   Branch   the first child (a Case) whose condition holds
+///   Case     one specialization of members[0]: its loops; no children: it fails with specialize_fail's message
 struct LoopNode {
-  enum class Kind { Root, Store, Produce, Loop, Compute } kind = Kind::Root;
+  enum class Kind { Root, Hoist, Store, Produce, Loop, Compute, Branch, Case } kind = Kind::Root;
+  Expr condition;  ///< Case; undefined: always
   ir::Name func;
   std::vector<StageRef> members;
   Loop loop;

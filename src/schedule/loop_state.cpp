@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "../ir/visit.h"
+#include "value.h"
+#include "value_text.h"
+
 namespace calotype::schedule {
 
 namespace {
@@ -67,7 +71,79 @@ void rename_extent(Extents &known, const Relation &r) {
   known[r.outer] = extent;
 }
 
+// Calls f(variable, value) for what a condition fixes.
+template <typename F> void for_each_fixed(const Expr &condition, const F &f) {
+  if (const auto *both = condition.as<ir::And>()) {
+    for_each_fixed(both->a, f);
+    for_each_fixed(both->b, f);
+  } else if (const auto *eq = condition.as<ir::EQ>()) {
+    const auto variable = [](Expr e) {
+      const auto *cast = e.as<ir::Cast>();
+      const Expr inner = cast && cast->value.as<ir::Variable>() ? cast->value : e;
+      return inner.as<ir::Variable>() && inner.type().is_int_or_uint() ? inner : Expr();
+    };
+    int64_t value = 0;
+    for (const auto &[v, c] : {std::make_pair(eq->a, eq->b), std::make_pair(eq->b, eq->a)}) {
+      const Expr var = variable(v);
+      if (var.defined() && constant_value(c, &value) && var.type().can_represent(value)) {
+        f(var.as<ir::Variable>()->name,
+          var.type().is_uint() ? ir::make_uint(var.type(), static_cast<uint64_t>(value))
+                               : ir::make_int(var.type(), value));
+      }
+    }
+  } else if (const auto *flag = condition.as<ir::Variable>()) {
+    f(flag->name, ir::make_bool(true));
+  } else if (const auto *no = condition.as<ir::Not>()) {
+    if (const auto *off = no->a.as<ir::Variable>()) f(off->name, ir::make_bool(false));
+  }
+}
+
+// Extents of an output that conditions fix: "out.extent.0 == 16".
+void assume_extents(const ir::Function &f, const std::vector<Expr> &assumed, Extents &known) {
+  for (const Expr &condition : assumed) {
+    for_each_fixed(condition, [&](ir::Name name, const Expr &value) {
+      const int64_t *n = ir::as_const_int(value);
+      for (size_t d = 0; n && d < f.args.size(); d++) {
+        const std::string field = ".extent." + std::to_string(d);
+        bool same = name == f.name + field || name == f.name + ".0" + field;
+        for (const ir::ParameterRef &p : f.outputs) same |= p && name == p->name + field;
+        if (same) known[f.args[d]] = *n;
+      }
+    });
+  }
+}
+
 }  // namespace
+
+Expr under_conditions(const Expr &e, const std::vector<Expr> &conditions) {
+  if (!e.defined()) return e;
+  ir::Substitution map;
+  for (const Expr &c : conditions)
+    for_each_fixed(c, [&](ir::Name name, const Expr &value) { map[name] = value; });
+  if (map.empty()) return e;
+  const Expr result = ir::substitute(map, e);
+  int64_t value = 0;
+  if (!ir::is_const(result) && result.type().is_int() && constant_value(result, &value) &&
+      result.type().can_represent(value))
+    return ir::make_int(result.type(), value);
+  return result;
+}
+
+std::vector<const StageState *> variants_of(const StageState &s) {
+  std::vector<const StageState *> all;
+  if (!s.fails()) all.push_back(&s);
+  for (const Specialization &sp : s.specializations) {
+    for (const StageState *v : variants_of(sp.state)) all.push_back(v);
+  }
+  return all;
+}
+
+std::string variant_name(const std::string &func, int stage, const StageState &s) {
+  std::string text = stage_name(func, stage);
+  for (const Expr &c : s.assumed)
+    text += ".specialize(" + value_text(c, ValueStyle::Schedule) + ")";
+  return text;
+}
 
 std::vector<Loop> initial_loops(const ir::Function &f, int stage) {
   const ir::Definition &d = f.definitions[stage];
@@ -132,14 +208,21 @@ int find_loop(const ir::Function &f, const std::vector<Loop> &loops, const std::
 
 std::unordered_map<ir::Name, int64_t> constant_extents(const ir::Function &f, const FuncState &s,
                                                        int stage) {
+  return constant_extents(f, s.bounds, s.stages[stage], stage);
+}
+
+std::unordered_map<ir::Name, int64_t> constant_extents(const ir::Function &f,
+                                                       const std::vector<Bound> &bounds,
+                                                       const StageState &s, int stage) {
   Extents known;
-  for (const Bound &b : s.bounds) {
+  assume_extents(f, s.assumed, known);
+  for (const Bound &b : bounds) {
     if (const int64_t *e = constant(b.extent)) known[b.var] = *e;
   }
   for (const ir::ReductionVariable &r : f.definitions[stage].rvars) {
     if (const int64_t *e = constant(r.extent)) known[r.var] = *e;
   }
-  for (const Relation &r : s.stages[stage].relations) {
+  for (const Relation &r : s.relations) {
     switch (r.kind) {
       case Relation::Kind::Split: split_extent(known, r); break;
       case Relation::Kind::Fuse: fuse_extent(known, r); break;

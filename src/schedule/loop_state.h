@@ -18,6 +18,8 @@ struct Loop {
   ir::ForType kind = ir::ForType::Serial;
   bool reduction = false;  ///< an RVar, or derived from one
   SrcLoc loc;              ///< the directive that last gave it its kind
+  Partition partition = Partition::Auto;
+  SrcLoc partition_loc;
 };
 
 /// How loops derive from one another; in the order applied. A name may come back for a loop derived from the one that
@@ -36,12 +38,47 @@ struct Relation {
   SrcLoc loc;
 };
 
+/// Fetches what `func` (a Func or an input) will be read of `offset` iterations of loop `from` later, at each iteration of
+/// loop `at`.
+struct Prefetch {
+  ir::Name func, at, from;
+  Expr offset;
+  PrefetchBoundStrategy strategy = PrefetchBoundStrategy::GuardWithIf;
+  SrcLoc loc;
+};
+
+/// The loops from the outermost to `var` run together with those of another stage.
+struct SharedLoops {
+  ir::Name func;  ///< undefined: nothing shared
+  int stage = 0;
+  ir::Name var;
+  std::unordered_map<ir::Name, LoopAlignStrategy> align;  ///< by loop; those not named: all_align
+  LoopAlignStrategy all_align = LoopAlignStrategy::Auto;
+  SrcLoc loc;
+  bool defined() const { return !func.empty(); }
+};
+
+/// How one stage runs. Where the stage is specialized, this is what runs if no specialization applies, and each
+/// specialization holds the state of its own that it got when it was made.
+struct Specialization;
 struct StageState {
   std::vector<Loop> loops;  ///< innermost first
   std::vector<Relation> relations;
   bool atomic = false;     ///< iterations that combine into one element may run at once: proved
   bool races = false;      ///< allow_race_conditions: nothing is proved
   bool any_order = false;  ///< under atomic: the order of dependent loops was changed
+  std::vector<Prefetch> prefetches;
+  SharedLoops shared;
+  std::vector<Specialization> specializations;  ///< the first whose condition holds runs
+  std::vector<Expr> assumed;  ///< of a specialization: the conditions under which it runs
+  std::string failure;        ///< message of specialize_fail: this state itself never runs
+  SrcLoc failure_loc;         ///< defined: specialize_fail was said
+  bool fails() const { return failure_loc.defined(); }
+};
+struct Specialization {
+  Expr condition;
+  StageState state;
+  SrcLoc loc;
 };
 
 /// Where a Func is computed or stored.
@@ -65,18 +102,29 @@ struct Bound {
   SrcLoc loc;
 };
 
+/// What fold_storage, align_storage, bound_storage said of one dimension in memory. Undefined: nothing.
+struct StorageDim {
+  ir::Name var;
+  Expr fold, align, bound;
+  bool fold_forward = true;
+  SrcLoc fold_loc, align_loc, bound_loc;
+};
+
 struct FuncState {
   std::vector<StageState> stages;
   Level compute,
       store;  ///< Inlined Funcs with updates are computed at their readers' innermost loop
   std::vector<ir::Name> storage_order;  ///< innermost first; all dimensions
   std::vector<Bound> bounds;
+  std::vector<StorageDim> storage;
+  Level hoist;  ///< where the memory is allocated; inlined: at the storage level
   ir::MemoryType memory = ir::MemoryType::Auto;
   bool memoize = false;
   Expr evict_key;  ///< of memoize; undefined: none
   SrcLoc memo_loc;
   bool trace_loads = false, trace_stores = false, trace_realizations = false;
   std::vector<std::string> trace_tags;
+  SrcLoc memory_loc;
   SrcLoc storage_loc;
   SrcLoc loops_loc;  ///< the first directive on loops; undefined: none
   bool touched =
@@ -120,6 +168,14 @@ CALO_EXPORT int find_loop(const ir::Function &f, const std::vector<Loop> &loops,
 /// Extents of the stage's live loops that are constant: split factors, bounds, constant RDoms and what derives from them.
 CALO_EXPORT std::unordered_map<ir::Name, int64_t> constant_extents(const ir::Function &f,
                                                                    const FuncState &s, int stage);
+/// The same for one specialization (or the state itself) of that stage.
+CALO_EXPORT std::unordered_map<ir::Name, int64_t> constant_extents(const ir::Function &f,
+                                                                   const std::vector<Bound> &bounds,
+                                                                   const StageState &s, int stage);
+/// The states that may run: `s` itself unless it fails, and all specializations, nested ones too.
+CALO_EXPORT std::vector<const StageState *> variants_of(const StageState &s);
+/// `e` with what the conditions fix put in (parameters equal to constants) and folded.
+CALO_EXPORT Expr under_conditions(const Expr &e, const std::vector<Expr> &conditions);
 /// Which of the definition's variables each live loop derives from.
 CALO_EXPORT std::unordered_map<ir::Name, std::vector<ir::Name>> root_vars(const ir::Function &f,
                                                                           const StageState &s,
@@ -128,5 +184,7 @@ CALO_EXPORT std::unordered_map<ir::Name, std::vector<ir::Name>> root_vars(const 
 CALO_EXPORT std::string loop_list(const StageState &s);
 /// "blur", "blur.update(0)".
 CALO_EXPORT std::string stage_name(const std::string &func, int stage);
+/// The same with ".specialize(condition)" for each condition it runs under.
+CALO_EXPORT std::string variant_name(const std::string &func, int stage, const StageState &s);
 
 }  // namespace calotype::schedule

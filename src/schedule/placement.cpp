@@ -21,11 +21,12 @@ namespace {
 
 using ir::ForType;
 
-// A place in the loops of one stage: in the body of loop `loop`; -1: inside all of them.
+// A place in the loops of one variant of a stage (variants_of: specializations): in the body of loop `loop`; -1: inside
+// all of them.
 struct Site {
-  int func, stage, loop;
+  int func, stage, variant, loop;
   bool operator<(const Site &o) const {
-    return std::tie(func, stage, loop) < std::tie(o.func, o.stage, o.loop);
+    return std::tie(func, stage, variant, loop) < std::tie(o.func, o.stage, o.variant, o.loop);
   }
 };
 
@@ -33,13 +34,14 @@ struct Site {
 struct Goal {
   int func, stage;
   std::string var;
-  std::set<int> *met = nullptr;
+  std::set<std::pair<int, int>> *met = nullptr;  ///< stage, variant
 };
 
 struct FuncInfo {
   const ir::Function *f = nullptr;
   const FuncState *s = nullptr;
-  bool substituted = false;  ///< inlined and pure: it vanishes
+  std::vector<std::vector<const StageState *>> variants;  ///< of each stage
+  bool substituted = false;                               ///< inlined and pure: it vanishes
   std::vector<Site>
       readers;  ///< stages that read it, after substitution (none if it vanishes); loop == -1
   std::vector<Site> direct;    ///< stages that read it before substitution
@@ -89,6 +91,7 @@ private:
       info.substituted =
           info.s->compute.is_inlined() && !info.f->has_updates() && !p_.is_output(info.f->name);
       index_[info.f->name] = static_cast<int>(i);
+      for (const StageState &stage : info.s->stages) info.variants.push_back(variants_of(stage));
     }
     // Producers come first, so what a substituted Func reads is known when its readers ask.
     std::vector<std::set<int>> through(info_.size());
@@ -99,7 +102,7 @@ private:
         for (ir::Name name : calls_of(f, f.definitions[stage])) {
           const auto it = index_.find(name);
           if (it == index_.end()) continue;
-          info_[it->second].direct.push_back({static_cast<int>(i), stage, -1});
+          info_[it->second].direct.push_back({static_cast<int>(i), stage, 0, -1});
           if (info_[it->second].substituted) {
             reads.insert(through[it->second].begin(), through[it->second].end());
           } else {
@@ -109,27 +112,42 @@ private:
         if (info_[i].substituted) {
           through[i] = std::move(reads);
         } else {
-          for (int j : reads) info_[j].readers.push_back({static_cast<int>(i), stage, -1});
+          for (int j : reads) add_readers(j, static_cast<int>(i), stage);
         }
       }
     }
   }
 
-  // ---- climbing ----------------------------------------------------------------------------------
-  const std::vector<Loop> &loops_of(int func, int stage) const {
-    return info_[func].s->stages[stage].loops;
+  void add_readers(int producer, int func, int stage) {
+    for (size_t v = 0; v < info_[func].variants[stage].size(); v++)
+      info_[producer].readers.push_back({func, stage, static_cast<int>(v), -1});
   }
-  int loop_index(int func, int stage, const std::string &var) const {
-    return find_loop(*info_[func].f, loops_of(func, stage), var);
+
+  // ---- climbing ----------------------------------------------------------------------------------
+  const StageState &state_of(int func, int stage, int variant) const {
+    return *info_[func].variants[stage][variant];
+  }
+  const std::vector<Loop> &loops_of(const Site &at) const {
+    return state_of(at.func, at.stage, at.variant).loops;
+  }
+  int loop_index(int func, int stage, int variant, const std::string &var) const {
+    return find_loop(*info_[func].f, state_of(func, stage, variant).loops, var);
+  }
+  // The first variant of a stage that has a loop of this name; -1: none.
+  int variant_with(int func, int stage, const std::string &var) const {
+    for (size_t v = 0; v < info_[func].variants[stage].size(); v++) {
+      if (loop_index(func, stage, static_cast<int>(v), var) >= 0) return static_cast<int>(v);
+    }
+    return -1;
   }
 
   // Does every run of the code at `from` lie inside the goal's loop?
   bool inside(const Site &from, const Goal &goal, std::map<Site, bool> &memo) const {
     if (from.func == goal.func) {
       if (goal.stage >= 0 && goal.stage != from.stage) return false;
-      const int i = loop_index(from.func, from.stage, goal.var);
+      const int i = loop_index(from.func, from.stage, from.variant, goal.var);
       if (i < 0 || from.loop > i) return false;
-      if (goal.met) goal.met->insert(from.stage);
+      if (goal.met) goal.met->insert({from.stage, from.variant});
       return true;
     }
     const auto it = memo.find(from);
@@ -151,12 +169,12 @@ private:
     return true;
   }
 
-  // Calls visit(func, stage, loop index) for the loops around `from`, innermost first, until it returns false.
+  // Calls visit(site of the loop) for the loops around `from`, innermost first, until it returns false.
   template <typename F> bool climb(const Site &from, std::set<Site> &seen, const F &visit) const {
     if (!seen.insert(from).second) return true;
-    const auto &loops = loops_of(from.func, from.stage);
+    const auto &loops = loops_of(from);
     for (size_t i = from.loop < 0 ? 0 : from.loop; i < loops.size(); i++) {
-      if (!visit(from.func, from.stage, static_cast<int>(i))) return false;
+      if (!visit(Site{from.func, from.stage, from.variant, static_cast<int>(i)})) return false;
     }
     for (const Site &site : info_[from.func].sites) {
       if (!climb(site, seen, visit)) return false;
@@ -166,8 +184,11 @@ private:
 
   // ---- messages ----------------------------------------------------------------------------------
   std::string name_of(int func) const { return info_[func].f->name; }
-  std::string full_loop(int func, int stage, int loop) const {
-    return name_of(func) + "." + loops_of(func, stage)[loop].var;
+  std::string full_loop(const Site &at) const {
+    return name_of(at.func) + "." + loops_of(at)[at.loop].var;
+  }
+  std::string stage_text(const Site &at) const {
+    return variant_name(name_of(at.func), at.stage, state_of(at.func, at.stage, at.variant));
   }
   std::string level_text(const Level &l) const {
     if (l.is_root()) return "root";
@@ -176,14 +197,14 @@ private:
   }
 
   // "sharpen.y > blur_y.yo > blur_y.yi": the loops around a stage of `func`, outermost first.
-  std::string loops_around(int func, int stage) const {
+  std::string loops_around(int func, int stage, int variant = 0) const {
     std::vector<std::string> inner_first;
     std::set<Site> seen;
-    Site at{func, stage, -1};
+    Site at{func, stage, variant, -1};
     while (seen.insert(at).second && inner_first.size() < 64) {
-      const auto &loops = loops_of(at.func, at.stage);
+      const auto &loops = loops_of(at);
       for (size_t i = at.loop < 0 ? 0 : at.loop; i < loops.size(); i++) {
-        inner_first.push_back(full_loop(at.func, at.stage, static_cast<int>(i)));
+        inner_first.push_back(full_loop({at.func, at.stage, at.variant, static_cast<int>(i)}));
       }
       if (info_[at.func].sites.empty()) break;
       at = info_[at.func].sites[0];
@@ -198,7 +219,7 @@ private:
     for (size_t i = 0; i < info.readers.size() && i < 8; i++) {
       const Site &r = info.readers[i];
       const SrcLoc loc = info_[r.func].f->definitions[r.stage].loc;
-      text += (i ? ", " : "") + stage_name(name_of(r.func), r.stage);
+      text += (i ? ", " : "") + stage_text(r);
       if (loc.defined()) text += " (" + to_string(loc) + ")";
     }
     if (info.readers.size() > 8) text += ", ...";
@@ -211,10 +232,10 @@ private:
     if (info.readers.empty()) return places;
     int tries = 0;
     std::set<Site> seen;
-    climb(info.readers[0], seen, [&](int func, int stage, int loop) {
-      const Goal goal{func, -1, loops_of(func, stage)[loop].var};
-      if (!vector_around({func, stage, loop}) && all_readers_inside(info, goal)) {
-        const std::string place = "compute_at(" + name_of(func) + ", " + goal.var + ")";
+    climb(info.readers[0], seen, [&](const Site &at) {
+      const Goal goal{at.func, -1, loops_of(at)[at.loop].var};
+      if (!vector_around(at) && all_readers_inside(info, goal)) {
+        const std::string place = "compute_at(" + name_of(at.func) + ", " + goal.var + ")";
         if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
       }
       return places.size() < 4 && ++tries < 64;
@@ -240,13 +261,13 @@ private:
       judge_compute_at(i);
     } else if (info.s->compute.is_inlined()) {
       for (const Site &r : info.readers)
-        info.sites.push_back({r.func, r.stage, loops_of(r.func, r.stage).empty() ? -1 : 0});
+        info.sites.push_back({r.func, r.stage, r.variant, loops_of(r).empty() ? -1 : 0});
     }
     for (const Site &site : info.sites) {
       info.inside_vector |= vector_around(site);
       info.misplaced |= info_[site.func].misplaced;
     }
-    if (!info.misplaced) judge_store(i);
+    if (!info.misplaced && judge_store(i)) judge_hoist(i);
     judge_loops(i);
   }
 
@@ -254,24 +275,25 @@ private:
   void find_readers(int i) {
     std::set<int> seen{i};
     std::vector<int> work{i};
-    std::set<Site> readers;
+    std::set<std::pair<int, int>> readers;
     while (!work.empty()) {
       const int j = work.back();
       work.pop_back();
       for (const Site &r : info_[j].direct) {
         if (!info_[r.func].substituted) {
-          readers.insert(r);
+          readers.insert({r.func, r.stage});
         } else if (seen.insert(r.func).second) {
           work.push_back(r.func);
         }
       }
     }
-    info_[i].readers.assign(readers.begin(), readers.end());
+    info_[i].readers.clear();
+    for (const auto &r : readers) add_readers(i, r.first, r.second);
   }
 
   void judge_substituted(int i) {
     const FuncInfo &info = info_[i];
-    if (info.s->store.is_inlined() && !info.s->touched) return;
+    if (info.s->store.is_inlined() && info.s->hoist.is_inlined() && !info.s->touched) return;
     find_readers(i);
     const FuncState &s = *info.s;
     const std::string name = info.f->name;
@@ -293,7 +315,7 @@ private:
   }
 
   bool vector_around(const Site &site) const {
-    const auto &loops = loops_of(site.func, site.stage);
+    const auto &loops = loops_of(site);
     for (size_t i = site.loop < 0 ? 0 : site.loop; i < loops.size(); i++) {
       if (loops[i].kind == ForType::Vectorized) return true;
     }
@@ -331,7 +353,7 @@ private:
     }
     bool known = false;
     for (int stage = 0; stage < info_[h].f->stages(); stage++) {
-      known |= (l.stage < 0 || l.stage == stage) && loop_index(h, stage, l.var) >= 0;
+      known |= (l.stage < 0 || l.stage == stage) && variant_with(h, stage, l.var) >= 0;
     }
     if (known) return h;
     const int stage = l.stage < 0 ? 0 : l.stage;
@@ -348,7 +370,7 @@ private:
     const Level &l = info.s->compute;
     const int h = consumer_of(i, l, "computed");
     if (h < 0) return;
-    std::set<int> stages;
+    std::set<std::pair<int, int>> stages;
     const Site *outside = nullptr;
     if (info_[h].misplaced) return drop(i);
     const Goal goal{h, l.stage, l.var, &stages};
@@ -356,8 +378,8 @@ private:
       if (info_[outside->func].misplaced) return drop(i);
       return refuse_outside(i, h, *outside);
     }
-    for (int stage : stages) {
-      const Site site{h, stage, loop_index(h, stage, l.var)};
+    for (const auto &[stage, variant] : stages) {
+      const Site site{h, stage, variant, loop_index(h, stage, variant, l.var)};
       if (vector_around(site)) return refuse_in_vector(i, h, site);
       info.sites.push_back(site);
     }
@@ -370,17 +392,27 @@ private:
     const FuncInfo &info = info_[i];
     const Level &l = info.s->compute;
     Diagnostic d("S0104", l.loc, info.f->name + " cannot be computed at " + level_text(l));
-    const std::string reader = stage_name(name_of(outside.func), outside.stage);
+    const std::string reader = stage_text(outside);
     const bool alone = info.readers.size() == 1;
+    const bool other_branch = outside.func == h && variant_with(h, outside.stage, l.var) >= 0 &&
+                              loop_index(h, outside.stage, outside.variant, l.var) < 0;
+    if (other_branch) {
+      const StageState &branch = state_of(h, outside.stage, outside.variant);
+      d.why.push_back({(branch.assumed.empty() ? reader + " without a specialization" : reader) +
+                           " has no loop " + l.var + "; its loops: " + loop_list(branch),
+                       {}});
+    }
     d.why.push_back({reader + (alone ? " reads " : " also reads ") + info.f->name +
                          ", and it runs outside the loop " + level_text(l),
                      {}});
     d.why.push_back({readers_text(info), {}});
     int stage = l.stage;
     for (int s = 0; stage < 0 && s < info_[h].f->stages(); s++) {
-      if (loop_index(h, s, l.var) >= 0) stage = s;
+      if (variant_with(h, s, l.var) >= 0) stage = s;
     }
-    d.why.push_back({"loops: " + loops_around(h, stage < 0 ? 0 : stage), {}});
+    stage = std::max(stage, 0);
+    d.why.push_back(
+        {"loops: " + loops_around(h, stage, std::max(variant_with(h, stage, l.var), 0)), {}});
     const std::vector<std::string> places = legal_places(info);
     std::string help = "use a loop around all readers: compute_root()";
     for (const std::string &place : places) help += ", or " + place;
@@ -392,7 +424,7 @@ private:
   void refuse_in_vector(int i, int h, const Site &site) {
     const Level &l = info_[i].s->compute;
     Diagnostic d("S0104", l.loc, info_[i].f->name + " cannot be computed at " + level_text(l));
-    const auto &loops = loops_of(h, site.stage);
+    const auto &loops = loops_of(site);
     const Loop *vector = nullptr;
     for (size_t k = site.loop < 0 ? 0 : site.loop; k < loops.size(); k++) {
       if (loops[k].kind == ForType::Vectorized) vector = &loops[k];
@@ -404,15 +436,15 @@ private:
     } else {
       d.why.push_back({l.func + " runs inside a vectorised loop of its reader", {}});
     }
-    d.why.push_back({"loops: " + loops_around(h, site.stage), {}});
+    d.why.push_back({"loops: " + loops_around(h, site.stage, site.variant), {}});
     refuse_level(i, l, std::move(d));
   }
 
   // ---- storage -----------------------------------------------------------------------------------
-  void judge_store(int i) {
+  bool judge_store(int i) {
     const FuncInfo &info = info_[i];
     const Level &store = info.s->store, &compute = info.s->compute;
-    if (store.is_inlined() || (store.is_root() && compute.is_root())) return;
+    if (store.is_inlined() || (store.is_root() && compute.is_root())) return true;
     const std::string name = info.f->name;
     if (compute.is_inlined()) {
       Diagnostic d(
@@ -420,21 +452,77 @@ private:
           name + " is stored at " + level_text(store) + " but no computation level was given");
       d.why.push_back({"compute_root or compute_at is missing", {}});
       d.help.push_back("add " + name + "." + help_for(info).substr(4));
-      return fault(i, store.func, std::move(d));
+      fault(i, store.func, std::move(d));
+      return false;
     }
     Goal goal{-1, -1, {}};
     if (store.kind == Level::Kind::At) {
       const int h = consumer_of(i, store, "stored");
-      if (h < 0) return;
+      if (h < 0) return false;
       goal = {h, store.stage, store.var};
       std::map<Site, bool> memo;
       bool contained = !compute.is_root();
       for (const Site &site : info.sites) contained = contained && inside(site, goal, memo);
-      if (!contained) return refuse_store(i);
+      if (!contained) return refuse_store(i), false;
     }
     for (const Site &site : info.sites) {
-      if (!judge_between(i, site, goal)) return;
+      if (!judge_between(i, site, goal, store)) return false;
     }
+    return true;
+  }
+
+  // Memory around the storage level, with no parallel loop between.
+  void judge_hoist(int i) {
+    const FuncInfo &info = info_[i];
+    const Level &hoist = info.s->hoist, &store = info.s->store;
+    if (hoist.is_inlined()) return;
+    if (store.is_inlined()) {
+      Diagnostic d("S0115", hoist.loc,
+                   "the storage of " + info.f->name + " is hoisted, but it has no level");
+      d.why.push_back({"it is computed in its readers' innermost loop", {}});
+      d.help.push_back("add " + info.f->name + "." + help_for(info).substr(4));
+      return fault(i, hoist.func, std::move(d));
+    }
+    Goal goal{-1, -1, {}};
+    if (hoist.kind == Level::Kind::At) {
+      const int h = consumer_of(i, hoist, "stored");
+      if (h < 0) return;
+      goal = {h, hoist.stage, hoist.var};
+      std::map<Site, bool> memo;
+      bool contained = !store.is_root();
+      for (const Site &site : info.sites) {
+        contained = contained && inside(site, goal, memo) && !store_outside(site, store, goal);
+      }
+      if (!contained) {
+        Diagnostic d("S0115", hoist.loc,
+                     "the storage of " + info.f->name + " is hoisted to " + level_text(hoist) +
+                         " but begins at " + level_text(store));
+        d.why.push_back({"it must be hoisted to its storage level or a loop around it", store.loc});
+        d.help.push_back("hoist it further out, or leave hoist_storage away");
+        return fault(i, hoist.func, std::move(d));
+      }
+    }
+    for (const Site &site : info.sites) {
+      if (!judge_between(i, site, goal, hoist)) return;
+    }
+  }
+
+  // Does the storage level lie outside of the goal, seen from this computation?
+  bool store_outside(const Site &from, const Level &store, const Goal &goal) const {
+    if (store.kind != Level::Kind::At) return true;
+    std::set<Site> seen;
+    bool met = false;
+    climb_until(from, goal, seen, [&](const Site &at) {
+      met |=
+          info_[at.func].f->name == store.func && loops_of(at)[at.loop].var == full_var(at, store);
+      return true;
+    });
+    const bool same = info_[goal.func].f->name == store.func && goal.var == store.var;
+    return !met && !same;
+  }
+  std::string full_var(const Site &at, const Level &l) const {
+    const int k = loop_index(at.func, at.stage, at.variant, l.var);
+    return k < 0 ? std::string() : loops_of(at)[k].var.str();
   }
 
   void refuse_store(int i) {
@@ -446,7 +534,7 @@ private:
     d.why.push_back(
         {"the storage level must be the computation level or a loop around it", compute.loc});
     for (const Site &site : info.sites) {
-      d.why.push_back({"loops: " + loops_around(site.func, site.stage), {}});
+      d.why.push_back({"loops: " + loops_around(site.func, site.stage, site.variant), {}});
       break;
     }
     d.help.push_back(
@@ -455,37 +543,37 @@ private:
   }
 
   // No parallel loop from inside the store level (goal; func -1: root) down to the computation at `site`.
-  bool judge_between(int i, const Site &site, const Goal &goal) {
+  bool judge_between(int i, const Site &site, const Goal &goal, const Level &outer) {
     std::set<Site> seen;
     const Loop *parallel = nullptr;
     std::string where;
-    const bool passed = climb_until(site, goal, seen, [&](int func, int stage, int loop) {
-      const Loop &l = loops_of(func, stage)[loop];
+    const bool passed = climb_until(site, goal, seen, [&](const Site &at) {
+      const Loop &l = loops_of(at)[at.loop];
       if (l.kind != ForType::Parallel) return true;
       parallel = &l;
-      where = full_loop(func, stage, loop);
+      where = full_loop(at);
       return false;
     });
     if (passed) return true;
     const FuncInfo &info = info_[i];
-    Diagnostic d("S0107", info.s->store.loc,
-                 info.f->name + " is stored at " + level_text(info.s->store) + " and computed at " +
+    Diagnostic d("S0107", outer.loc,
+                 info.f->name + " is stored at " + level_text(outer) + " and computed at " +
                      level_text(info.s->compute) + ", with the parallel loop " + where +
                      " between");
     d.why.push_back({"iterations of " + where + " run at once and would write the same storage",
                      parallel->loc});
-    d.why.push_back({"loops: " + loops_around(site.func, site.stage), {}});
+    d.why.push_back({"loops: " + loops_around(site.func, site.stage, site.variant), {}});
     d.help.push_back("store it inside the parallel loop: " + inside_parallel(site, where));
-    fault(i, info.s->store.func, std::move(d));
+    fault(i, outer.func, std::move(d));
     return false;
   }
 
   std::string inside_parallel(const Site &site, const std::string &where) const {
     std::string help;
     std::set<Site> seen;
-    climb(site, seen, [&](int func, int stage, int loop) {
-      help = "store_at(" + name_of(func) + ", " + loops_of(func, stage)[loop].var + ")";
-      return full_loop(func, stage, loop) != where;
+    climb(site, seen, [&](const Site &at) {
+      help = "store_at(" + name_of(at.func) + ", " + loops_of(at)[at.loop].var + ")";
+      return full_loop(at) != where;
     });
     return help;
   }
@@ -493,12 +581,12 @@ private:
   template <typename F>
   bool climb_until(const Site &from, const Goal &goal, std::set<Site> &seen, const F &visit) const {
     if (!seen.insert(from).second) return true;
-    const auto &loops = loops_of(from.func, from.stage);
+    const auto &loops = loops_of(from);
     size_t end = loops.size();
     const bool there = from.func == goal.func;
-    if (there) end = loop_index(from.func, from.stage, goal.var);
+    if (there) end = loop_index(from.func, from.stage, from.variant, goal.var);
     for (size_t i = from.loop < 0 ? 0 : from.loop; i < end; i++) {
-      if (!visit(from.func, from.stage, static_cast<int>(i))) return false;
+      if (!visit(Site{from.func, from.stage, from.variant, static_cast<int>(i)})) return false;
     }
     if (there) return true;
     for (const Site &site : info_[from.func].sites) {
@@ -511,15 +599,37 @@ private:
   void judge_loops(int i) {
     const FuncInfo &info = info_[i];
     for (int stage = 0; stage < info.f->stages(); stage++) {
-      if (!judge_nesting(i, stage)) continue;
-      judge_extents(i, stage);
+      for (size_t v = 0; v < info.variants[stage].size(); v++) {
+        const Site at{i, stage, static_cast<int>(v), -1};
+        if (!judge_nesting(at)) break;  // one mistake, not one for each specialization
+        if (!judge_extents(at)) break;
+        if (!judge_partition(at)) break;
+      }
     }
   }
 
-  bool judge_nesting(int i, int stage) {
+  // A loop that runs as lanes or copies is no loop that could be cut.
+  bool judge_partition(const Site &at) {
+    for (const Loop &l : loops_of(at)) {
+      const bool vector = l.kind == ForType::Vectorized;
+      if (l.partition != Partition::Always || (!vector && l.kind != ForType::Unrolled)) continue;
+      Diagnostic d("S0117", l.partition_loc,
+                   "loop " + l.var + " of " + stage_text(at) + " cannot be partitioned");
+      d.why.push_back({vector ? "it is vectorised: its iterations are lanes"
+                              : "it is unrolled: its iterations are copies of the body",
+                       l.loc});
+      d.help.push_back("partition a loop around it");
+      fault(at.func, {}, std::move(d));
+      return false;
+    }
+    return true;
+  }
+
+  bool judge_nesting(const Site &at) {
+    const int i = at.func;
     const FuncInfo &info = info_[i];
-    const auto &loops = loops_of(i, stage);
-    const std::string name = stage_name(info.f->name, stage);
+    const auto &loops = loops_of(at);
+    const std::string name = stage_text(at);
     const Loop *outer = nullptr;
     for (size_t k = loops.size(); k-- > 0;) {
       const Loop &l = loops[k];
@@ -543,18 +653,22 @@ private:
     return true;
   }
 
-  void judge_extents(int i, int stage) {
+  bool judge_extents(const Site &at) {
+    const int i = at.func, stage = at.stage;
     const FuncInfo &info = info_[i];
-    const auto known = constant_extents(*info.f, *info.s, stage);
+    const StageState &state = state_of(i, stage, at.variant);
+    const auto known = constant_extents(*info.f, info.s->bounds, state, stage);
     const bool output = p_.is_output(info.f->name);
     int64_t copies = 1;
-    for (const Loop &l : loops_of(i, stage)) {
+    bool ok = true;
+    for (const Loop &l : state.loops) {
       const bool vector = l.kind == ForType::Vectorized;
       if (!vector && l.kind != ForType::Unrolled) continue;
       const auto it = known.find(l.var);
       // A producer's extents may turn out constant when its region is known: lowering judges those.
       if (it == known.end()) {
-        if (output || l.reduction) refuse_extent(i, stage, l);
+        if (output || l.reduction) refuse_extent(at, l);
+        ok = ok && !(output || l.reduction);
         continue;
       }
       const int64_t most = vector ? kMaxLanes : kMaxUnrolled;
@@ -563,28 +677,31 @@ private:
                  std::min<int64_t>(it->second, kMaxUnrolled + 1);
       if (it->second > most || copies > kMaxUnrolled) {
         Diagnostic d("S0112", l.loc,
-                     "loop " + l.var + " of " + stage_name(info.f->name, stage) +
-                         " is too long to be " + (vector ? "vectorised" : "unrolled"));
+                     "loop " + l.var + " of " + stage_text(at) + " is too long to be " +
+                         (vector ? "vectorised" : "unrolled"));
         d.why.push_back({"its extent is " + std::to_string(it->second) + "; at most " +
                              std::to_string(most) + (vector ? " lanes" : " copies of a stage") +
                              " are made",
                          {}});
         d.help.push_back(std::string("use ") + (vector ? "vectorize" : "unroll") + "(" + l.var +
                          ", n)");
-        return fault(i, {}, std::move(d));
+        fault(i, {}, std::move(d));
+        return false;
       }
     }
+    return ok;
   }
 
-  void refuse_extent(int i, int stage, const Loop &l) {
+  void refuse_extent(const Site &at, const Loop &l) {
+    const int i = at.func, stage = at.stage;
     const FuncInfo &info = info_[i];
     const bool vector = l.kind == ForType::Vectorized;
     const std::string word = vector ? "vectorize" : "unroll";
     Diagnostic d("S0112", l.loc,
-                 "loop " + l.var + " of " + stage_name(info.f->name, stage) + " cannot be " +
+                 "loop " + l.var + " of " + stage_text(at) + " cannot be " +
                      (vector ? "vectorised" : "unrolled") + ": its extent is not constant");
     std::string help = "use " + word + "(" + l.var + ", n)";
-    const auto roots = root_vars(*info.f, info.s->stages[stage], stage).at(l.var);
+    const auto roots = root_vars(*info.f, state_of(i, stage, at.variant), stage).at(l.var);
     const auto &args = info.f->args;
     if (roots.size() == 1 && std::find(args.begin(), args.end(), roots[0]) != args.end()) {
       help += ", or promise its extent: bound_extent(" + roots[0] + ", n)";
@@ -606,7 +723,9 @@ private:
 }  // namespace
 
 std::vector<PlacementFault> placement_faults(const ir::Program &p, const ScheduleState &state) {
-  return Placement(p, state).run();
+  std::vector<PlacementFault> faults = Placement(p, state).run();
+  if (faults.empty()) faults = sharing_faults(p, state);
+  return faults;
 }
 
 std::vector<Diagnostic> check_placement(const ir::Program &p, const ScheduleState &state,

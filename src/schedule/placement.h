@@ -14,4 +14,7 @@ struct PlacementFault {
 };
 std::vector<PlacementFault> placement_faults(const ir::Program &p, const ScheduleState &state);
 
+/// Those of compute_with (share_loops.cpp).
+std::vector<PlacementFault> sharing_faults(const ir::Program &p, const ScheduleState &state);
+
 }  // namespace calotype::schedule

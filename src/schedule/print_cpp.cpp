@@ -51,7 +51,10 @@ public:
         body += "  Func " + cpp_name(d.made) + " = " + subject(d) + directive(d) + ";\n";
         continue;
       }
-      if (!last || last->func != d.func || last->stage != d.stage) {
+      // A chain returns Func& or Stage&: those of the whole Func are not to be had from a Stage.
+      const bool goes_on = last && last->func == d.func && last->stage == d.stage &&
+                           last->under.empty() && d.under.empty() && !ends_chain(*last);
+      if (!goes_on) {
         if (last) body += line + ";\n";
         line = "  " + subject(d);
       }
@@ -63,8 +66,14 @@ public:
   }
 
 private:
-  static std::string subject(const Directive &d) {
-    return cpp_name(d.func) + (d.stage > 0 ? ".update(" + std::to_string(d.stage - 1) + ")" : "");
+  std::string subject(const Directive &d) {
+    std::string text =
+        cpp_name(d.func) + (d.stage > 0 ? ".update(" + std::to_string(d.stage - 1) + ")" : "");
+    for (const Expr &c : d.under) text += ".specialize(" + value(c) + ")";
+    return text;
+  }
+  static bool ends_chain(const Directive &d) {
+    return d.kind == DirectiveKind::specialize || d.kind == DirectiveKind::specialize_fail;
   }
 
   struct Declared {
@@ -220,6 +229,7 @@ private:
 
   std::string level(const Arg &a) {
     if (a.func.empty()) return a.text == "root" ? "LoopLevel::root()" : "LoopLevel::inlined()";
+    if (a.text.empty()) return cpp_name(a.func);
     int stage = a.stage;
     const ir::Function *f = p_.find(a.func);
     for (int i = 0; stage < 0 && f && i < f->stages(); i++) {
@@ -230,18 +240,37 @@ private:
     return "LoopLevel(" + cpp_name(a.func) + ", " + var + ", " + std::to_string(a.stage) + ")";
   }
 
-  std::string arg(const Directive &d, const Arg &a) {
+  // The enumeration of the argument at place `i`; empty: no enumerator.
+  static std::string enumeration(const Directive &d, size_t i, const Arg &a) {
+    const auto &specs = params_of(d.kind);
+    if (a.kind == Arg::Kind::Enum && (a.text == "true" || a.text == "false")) return "bool";
+    const bool word = i < specs.size() && specs[i].kind == ParamSpec::Kind::Word;
+    if (word && (a.kind == Arg::Kind::Enum || a.kind == Arg::Kind::Name)) return specs[i].type;
+    return a.kind == Arg::Kind::Enum ? "TailStrategy" : "";
+  }
+
+  std::string arg(const Directive &d, const Arg &a, size_t place = SIZE_MAX) {
+    const std::string type = enumeration(d, place, a);
+    if (!type.empty()) return type == "bool" ? a.text : type + "::" + a.text;
     switch (a.kind) {
       case Arg::Kind::Name: return loop(d.func, d.stage, a.text);
       case Arg::Kind::Expr: return value(a.expr);
-      case Arg::Kind::Enum: return "TailStrategy::" + a.text;
+      case Arg::Kind::Enum: return a.text;
       case Arg::Kind::Level: return level(a);
       case Arg::Kind::String: return "\"" + a.text + "\"";
       case Arg::Kind::Func: return cpp_name(a.func);
       case Arg::Kind::List: break;
     }
     std::string text = "{";
-    for (size_t i = 0; i < a.items.size(); i++) text += (i ? ", " : "") + arg(d, a.items[i]);
+    for (size_t i = 0; i < a.items.size(); i++) {
+      const Arg &item = a.items[i];
+      text += i ? ", " : "";
+      if (d.kind == DirectiveKind::compute_with && !item.key.empty()) {
+        text += "{" + loop(d.func, d.stage, item.key) + ", LoopAlignStrategy::" + item.text + "}";
+      } else {
+        text += arg(d, item);
+      }
+    }
     return text + "}";
   }
 
@@ -268,7 +297,7 @@ private:
     if (d.kind == DirectiveKind::rfactor) return partial(d);
     if (makes_used_loop(d, &inner)) return expanded(d, args, inner);
     std::string text = std::string(".") + name + "(";
-    for (size_t i = 0; i < args.size(); i++) text += (i ? ", " : "") + arg(d, args[i]);
+    for (size_t i = 0; i < args.size(); i++) text += (i ? ", " : "") + arg(d, args[i], i);
     return text + ")";
   }
 

@@ -1,5 +1,6 @@
 // Prints a schedule in the canonical form of schedule files: head lines, then one chain per run of directives on one
 // stage, broken before a directive where a line would grow over the limit. Tests: test/unit/schedule/text_test.cpp.
+#include "../ir/equal.h"
 #include "loop_state.h"
 #include "text.h"
 #include "value_text.h"
@@ -29,7 +30,8 @@ std::string items_text(const std::vector<Arg> &items, bool in_list) {
 
 std::string level_text(const Arg &a) {
   if (a.func.empty()) return a.text;
-  return (a.stage < 0 ? a.func : stage_name(a.func, a.stage)) + ", " + a.text;
+  const std::string func = a.stage < 0 ? a.func : stage_name(a.func, a.stage);
+  return a.text.empty() ? func : func + ", " + a.text;
 }
 
 std::string arg_text(const Arg &a, bool in_list) {
@@ -44,6 +46,14 @@ std::string arg_text(const Arg &a, bool in_list) {
     case Arg::Kind::Func: return key + a.func;
   }
   return key;
+}
+
+bool same_conditions(const std::vector<Expr> &a, const std::vector<Expr> &b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); i++) {
+    if (!ir::equal(a[i], b[i])) return false;
+  }
+  return true;
 }
 
 std::string head_text(const Schedule &s) {
@@ -63,6 +73,7 @@ std::string print_schedule(const Schedule &s) {
   std::string text = head_text(s);
   std::string line;
   const Directive *last = nullptr;
+  std::vector<Expr> under;
   for (const Directive &d : s.directives) {
     const std::string call =
         std::string(".") + directive_name(d.kind) + "(" + items_text(d.args, false) + ")";
@@ -72,7 +83,7 @@ std::string print_schedule(const Schedule &s) {
       last = nullptr;
       continue;
     }
-    if (last && last->func == d.func && last->stage == d.stage) {
+    if (last && last->func == d.func && last->stage == d.stage && same_conditions(under, d.under)) {
       if (line.size() + call.size() > kLineLimit) {
         text += line + "\n";
         line = "   ";
@@ -82,9 +93,14 @@ std::string print_schedule(const Schedule &s) {
       }
     } else {
       if (last) text += line + "\n";
-      line = stage_name(d.func, d.stage) + call;
+      line = stage_name(d.func, d.stage);
+      for (const Expr &c : d.under)
+        line += ".specialize(" + value_text(c, ValueStyle::Schedule) + ")";
+      line += call;
     }
     last = &d;
+    under = d.under;  // what follows specialize(c) in a chain is said of the specialization
+    if (d.kind == DirectiveKind::specialize && d.args.size() == 1) under.push_back(d.args[0].expr);
   }
   if (last) text += line + "\n";
   return text;

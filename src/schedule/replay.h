@@ -18,10 +18,11 @@ struct ReplayContext {
 Reason replay(ReplayContext &cx, const ir::Function &f, FuncState &s, const Directive &d);
 
 /// Limits that keep compile time bounded, whatever a schedule says.
-constexpr int kMaxLoops = 64;       ///< live loops of one stage
-constexpr int kMaxRelations = 256;  ///< splits, fuses, renames of one stage
-constexpr int kMaxLanes = 1024;     ///< lanes of a vectorised loop
-constexpr int kMaxUnrolled = 4096;  ///< copies of a stage's body
+constexpr int kMaxLoops = 64;            ///< live loops of one stage
+constexpr int kMaxRelations = 256;       ///< splits, fuses, renames of one stage
+constexpr int kMaxLanes = 1024;          ///< lanes of a vectorised loop
+constexpr int kMaxUnrolled = 4096;       ///< copies of a stage's body
+constexpr int kMaxSpecializations = 32;  ///< of one stage
 
 /// Refusals that several files word alike.
 Diagnostic no_such_loop(const std::string &what, SrcLoc loc, const std::string &name,

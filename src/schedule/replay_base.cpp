@@ -1,11 +1,14 @@
 // Refusals and arguments (see replay_base.h). Tests: test/unit/schedule/replay_test.cpp.
 #include "replay_base.h"
 
+#include <algorithm>
 #include <limits>
 
+#include "../ir/equal.h"
 #include "../ir/print.h"
 #include "../ir/visit.h"
 #include "value.h"
+#include "value_text.h"
 
 namespace calotype::schedule {
 
@@ -32,8 +35,12 @@ const char *wanted_word(ParamSpec::Kind k) {
     case ParamSpec::Kind::Tail: return "a TailStrategy";
     case ParamSpec::Kind::Vars: return "a list of names";
     case ParamSpec::Kind::Level: return "a Func and one of its loops";
-    case ParamSpec::Kind::Flag: return "true or false";
     case ParamSpec::Kind::Funcs: return "a list of Funcs";
+    case ParamSpec::Kind::Func: return "a Func or an input";
+    case ParamSpec::Kind::Word: return "an enumerator";
+    case ParamSpec::Kind::Bool: return "true or false";
+    case ParamSpec::Kind::String: return "a string";
+    case ParamSpec::Kind::Condition: return "a condition";
     case ParamSpec::Kind::Other: return "something else";
   }
   return "something else";
@@ -54,16 +61,50 @@ bool ReplayBase::refuse(const char *code, SrcLoc loc, std::string what, std::str
   return refuse(std::move(d));
 }
 
-std::string ReplayBase::subject() const { return stage_name(f_.name, d_.stage); }
+std::string ReplayBase::subject() const {
+  std::string text = stage_name(f_.name, d_.stage);
+  for (const Expr &c : under_) text += ".specialize(" + value_text(c, ValueStyle::Schedule) + ")";
+  return text;
+}
+
+bool ReplayBase::find_specialization(StageState **state) {
+  StageState *s = &s_.stages[d_.stage];
+  for (const Expr &c : d_.under) {
+    Arg condition = Arg::value(c, d_.loc);
+    if (!resolve_condition(&condition)) return false;
+    auto it = std::find_if(
+        s->specializations.begin(), s->specializations.end(),
+        [&](const Specialization &sp) { return ir::equal(sp.condition, condition.expr); });
+    if (it == s->specializations.end()) {
+      return refuse("S0134", d_.loc,
+                    subject() + " has no specialization for " + value_text(c, ValueStyle::Schedule),
+                    "specialize with this condition was refused, or not said");
+    }
+    under_.push_back(condition.expr);
+    s = &it->state;
+  }
+  *state = s;
+  return true;
+}
 
 std::string ReplayBase::directive() const { return directive_name(d_.kind); }
 
 bool ReplayBase::check_subject() {
+  if (needs_device(d_.kind)) {
+    return refuse("S0130", d_.loc, directive() + " needs a device that the target does not have",
+                  "the target is " + cx_.target.to_string() + ", a CPU",
+                  "remove it, or keep it in a schedule file for a target that has the device");
+  }
   if (!is_available(d_.kind)) {
     return refuse("S0901", d_.loc, directive() + " is not available yet", {},
                   "remove it; docs/schedules.md lists the directives there are");
   }
   if (d_.stage < 0 || d_.stage >= f_.stages()) return refuse_stage();
+  if (is_func_level(d_.kind) && !d_.under.empty()) {
+    return refuse(
+        "S0108", d_.loc, directive() + " does not belong to one specialization of " + f_.name,
+        directive() + " is said of the Func as a whole", f_.name + "." + directive() + "(...)");
+  }
   if (is_func_level(d_.kind) && d_.stage > 0) {
     return refuse("S0108", d_.loc, directive() + " does not belong to one update of " + f_.name,
                   directive() + " is said of the Func as a whole",
@@ -128,17 +169,30 @@ bool ReplayBase::convert(const Arg &a, const ParamSpec &spec, Arg *out) {
   switch (spec.kind) {
     case ParamSpec::Kind::Var:
     case ParamSpec::Kind::NewVar: fits = a.kind == Arg::Kind::Name; break;
-    case ParamSpec::Kind::Level: fits = a.kind == Arg::Kind::Level; break;
+    case ParamSpec::Kind::Level: fits = a.kind == Arg::Kind::Level && !a.text.empty(); break;
+    case ParamSpec::Kind::Func: fits = a.kind == Arg::Kind::Level && a.text.empty(); break;
+    case ParamSpec::Kind::String: fits = a.kind == Arg::Kind::String; break;
+    case ParamSpec::Kind::Bool:
+      fits = (a.kind == Arg::Kind::Enum || a.kind == Arg::Kind::Name) &&
+             (a.text == "true" || a.text == "false");
+      break;
+    case ParamSpec::Kind::Word: {
+      if (a.kind == Arg::Kind::List) return convert_words(a, spec);
+      const bool word = a.kind == Arg::Kind::Enum || a.kind == Arg::Kind::Name;
+      if (word && !is_word(a.text, spec)) return refuse_word(a, spec);
+      fits = word;
+      break;
+    }
+    case ParamSpec::Kind::Condition:
+      if (a.kind == Arg::Kind::Name) *out = Arg::value(ir::make_var(a.text), a.loc);
+      if (out->kind == Arg::Kind::Expr && out->expr.defined()) return resolve_condition(out);
+      break;
     case ParamSpec::Kind::Tail: {
       TailStrategy tail;
       fits = (a.kind == Arg::Kind::Enum || a.kind == Arg::Kind::Name) && find_tail(a.text, &tail);
       if (a.kind == Arg::Kind::Enum && !fits) return refuse_tail_name(a);
       break;
     }
-    case ParamSpec::Kind::Flag:
-      fits = (a.kind == Arg::Kind::Enum || a.kind == Arg::Kind::Name) &&
-             (a.text == "true" || a.text == "false");
-      break;
     case ParamSpec::Kind::Expr:
       if (a.kind == Arg::Kind::Name) *out = Arg::value(ir::make_var(a.text), a.loc);
       fits = out->kind == Arg::Kind::Expr && out->expr.defined();
@@ -153,6 +207,28 @@ bool ReplayBase::convert(const Arg &a, const ParamSpec &spec, Arg *out) {
                         a.loc);
   }
   return out->kind != Arg::Kind::Expr || resolve(out);
+}
+
+bool ReplayBase::is_word(const std::string &text, const ParamSpec &spec) {
+  const auto &words = words_of(spec.type);
+  return std::find(words.begin(), words.end(), text) != words.end();
+}
+
+// {yo: AlignStart, yi: NoAlign}
+bool ReplayBase::convert_words(const Arg &a, const ParamSpec &spec) {
+  for (const Arg &item : a.items) {
+    const bool word = item.kind == Arg::Kind::Enum || item.kind == Arg::Kind::Name;
+    if (item.key.empty() || !word || spec.type != "LoopAlignStrategy")
+      return refuse_arity(spec.name + " is a list without loop names", item.loc);
+    if (!is_word(item.text, spec)) return refuse_word(item, spec);
+  }
+  return true;
+}
+
+bool ReplayBase::refuse_word(const Arg &a, const ParamSpec &spec) {
+  std::string help = "one of";
+  for (const std::string &w : words_of(spec.type)) help += " " + w;
+  return refuse("S0105", a.loc, "there is no " + spec.type + " " + a.text, {}, std::move(help));
 }
 
 bool ReplayBase::refuse_tail_name(const Arg &a) {
@@ -183,7 +259,22 @@ bool ReplayBase::resolve(Arg *a) {
   } else if (!uses_parameters(e)) {
     return refuse("S0110", a->loc, ir::to_string(e) + " does not fit " + to_string(e.type()));
   }
-  a->expr = ir::make_cast(Int(32), e);
+  a->expr = under_conditions(ir::make_cast(Int(32), e), under_);
+  return true;
+}
+
+bool ReplayBase::resolve_condition(Arg *a) {
+  const ValueScope scope{cx_.program, cx_.target, cx_.lets, true};
+  Diagnostic why;
+  Expr e = resolve_value(a->expr, scope, a->loc.defined() ? a->loc : d_.loc, &why);
+  if (!e.defined()) return refuse(std::move(why));
+  if (!e.type().is_scalar() || e.type().is_handle()) {
+    return refuse("S0110", a->loc, directive() + " takes one condition, not " + ir::to_string(e));
+  }
+  int64_t value = 0;
+  if (!e.type().is_bool()) e = ir::make_ne(e, ir::make_zero(e.type()));
+  if (constant_value(e, &value)) e = ir::make_bool(value != 0);
+  a->expr = e;
   return true;
 }
 

@@ -29,6 +29,8 @@ protected:
   // ---- what every directive is checked for -------------------------------------------------------
   bool check_subject();
   bool refuse_stage();
+  // The state that the directive is about, through the conditions of d_.under.
+  bool find_specialization(StageState **state);
   // Brings the arguments into the order and kinds of directives.def: args_[i] belongs to params_of(kind)[i]; an optional
   // argument that is left out has no text, expression or items.
   bool shape_args();
@@ -36,8 +38,13 @@ protected:
   // Accepts a bare name as a number (a let or a parameter) and resolves numbers.
   bool convert(const Arg &a, const ParamSpec &spec, Arg *out);
   bool refuse_tail_name(const Arg &a);
+  static bool is_word(const std::string &text, const ParamSpec &spec);
+  bool convert_words(const Arg &a, const ParamSpec &spec);
+  bool refuse_word(const Arg &a, const ParamSpec &spec);
   // An integer scalar over parameters, as int32.
   bool resolve(Arg *a);
+  // A condition over parameters of any type and buffer fields, as bool.
+  bool resolve_condition(Arg *a);
   static bool uses_parameters(const Expr &e);
   bool gather_names(const std::vector<Arg> &args, std::vector<Arg> *out);
   // A constant of at least 1, or an expression that lowering evaluates.
@@ -49,6 +56,7 @@ protected:
   FuncState &s_;
   const Directive &d_;
   Reason result_;
+  std::vector<Expr> under_;  ///< d_.under, resolved
   std::vector<Arg> args_;    ///< in the order of params_of(kind)
   std::vector<bool> given_;  ///< false: left out
   std::vector<Arg> names_;   ///< of directives that take just names

@@ -38,6 +38,14 @@ private:
       case DirectiveKind::trace_stores: return trace(&s_.trace_stores);
       case DirectiveKind::trace_realizations: return trace(&s_.trace_realizations);
       case DirectiveKind::add_trace_tag: s_.trace_tags.push_back(args_[0].text); return true;
+      case DirectiveKind::store_in: return store_in();
+      case DirectiveKind::hoist_storage:
+        return refuse_caller_storage() && place_at(&s_.hoist) && accept_storage();
+      case DirectiveKind::hoist_storage_root:
+        return refuse_caller_storage() && place(&s_.hoist, Level::Kind::Root) && accept_storage();
+      case DirectiveKind::fold_storage: return fold_storage();
+      case DirectiveKind::align_storage: return align_storage();
+      case DirectiveKind::bound_storage: return bound_storage();
       default: return refuse("S0901", d_.loc, directive() + " is not available yet");
     }
   }
@@ -204,15 +212,113 @@ private:
     return true;
   }
 
+  // True unless the Func is an output, whose memory the caller gives.
+  bool refuse_caller_storage() {
+    if (!cx_.program.is_output(f_.name)) return true;
+    return refuse(
+        "S0108", d_.loc,
+        directive() + " makes no sense on " + f_.name + ", an output of " + cx_.program.name,
+        "the caller's buffer has its own layout", "remove it");
+  }
+
+  bool store_in() {
+    if (!refuse_caller_storage()) return false;
+    static const std::pair<const char *, ir::MemoryType> kKnown[] = {
+        {"Auto", ir::MemoryType::Auto},
+        {"Heap", ir::MemoryType::Heap},
+        {"Stack", ir::MemoryType::Stack},
+        {"Register", ir::MemoryType::Register}};
+    for (const auto &known : kKnown) {
+      if (args_[0].text != known.first) continue;
+      if (s_.memory_loc.defined() && s_.memory != known.second) {
+        Diagnostic d("S0117", d_.loc, "store_in contradicts what was said of " + f_.name);
+        d.why.push_back({"another kind of memory was given before", s_.memory_loc});
+        d.help.push_back("give it once");
+        return refuse(std::move(d));
+      }
+      s_.memory = known.second;
+      s_.memory_loc = d_.loc;
+      return accept_storage();
+    }
+    return refuse("S0130", args_[0].loc,
+                  "store_in(" + args_[0].text + ") needs a device that the target does not have",
+                  "the target is " + cx_.target.to_string() + ", a CPU",
+                  "use Auto, Heap, Stack or Register");
+  }
+
+  bool accept_storage() {
+    s_.touched = true;
+    if (!s_.storage_loc.defined()) s_.storage_loc = d_.loc;
+    return true;
+  }
+
+  // What is known of one dimension's storage; null after a refusal.
+  StorageDim *storage_of(const Arg &a) {
+    ir::Name var;
+    if (!refuse_caller_storage() || !dimension(a, &var)) return nullptr;
+    for (StorageDim &dim : s_.storage) {
+      if (dim.var == var) return &dim;
+    }
+    s_.storage.emplace_back();
+    s_.storage.back().var = var;
+    return &s_.storage.back();
+  }
+
+  bool said_before(const StorageDim &dim, SrcLoc before) {
+    if (!before.defined()) return false;
+    Diagnostic d("S0117", d_.loc, directive() + " is said twice of " + dim.var + " of " + f_.name);
+    d.why.push_back({"it was said before", before});
+    d.help.push_back("give it once");
+    refuse(std::move(d));
+    return true;
+  }
+
+  bool needs_constant(const Arg &a, const char *what) {
+    if (!check_positive(a, what)) return false;
+    if (ir::as_const_int(a.expr)) return true;
+    return refuse("S0110", a.loc,
+                  directive() + " needs a constant " + what + ", not " + ir::to_string(a.expr));
+  }
+
+  bool fold_storage() {
+    if (!needs_constant(args_[1], "factor")) return false;
+    StorageDim *dim = storage_of(args_[0]);
+    if (!dim || said_before(*dim, dim->fold_loc)) return false;
+    dim->fold = args_[1].expr;
+    dim->fold_forward = !given_[2] || args_[2].text == "true";
+    dim->fold_loc = d_.loc;
+    for (const StorageDim &other : s_.storage) {
+      if (&other == dim || !other.fold.defined()) continue;
+      dim->fold = Expr();
+      Diagnostic d("S0132", d_.loc, "fold_storage of two dimensions of " + f_.name);
+      d.why.push_back({"a window moves along one dimension: " + other.var.str(), other.fold_loc});
+      return refuse(std::move(d));
+    }
+    return accept_storage();
+  }
+
+  bool align_storage() {
+    if (!needs_constant(args_[1], "alignment")) return false;
+    StorageDim *dim = storage_of(args_[0]);
+    if (!dim || said_before(*dim, dim->align_loc)) return false;
+    dim->align = args_[1].expr;
+    dim->align_loc = d_.loc;
+    return accept_storage();
+  }
+
+  bool bound_storage() {
+    if (!check_positive(args_[1], "extent")) return false;
+    StorageDim *dim = storage_of(args_[0]);
+    if (!dim || said_before(*dim, dim->bound_loc)) return false;
+    dim->bound = at_least_one(args_[1].expr);
+    dim->bound_loc = d_.loc;
+    return accept_storage();
+  }
+
   // The named dimensions in this order, in the places they hold.
   bool reorder_storage() {
     if (names_.empty()) return refuse_arity("it needs the dimensions' names", {});
-    if (cx_.program.is_output(f_.name)) {
-      return refuse(
-          "S0108", d_.loc,
-          "reorder_storage makes no sense on " + f_.name + ", an output of " + cx_.program.name,
-          "the caller's buffer has its own layout", "remove it");
-    }
+    if (!refuse_caller_storage()) return false;
     std::vector<int> wanted;
     for (const Arg &a : names_) {
       ir::Name var;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "../ir/equal.h"
 #include "../ir/print.h"
 #include "replay_base.h"
 
@@ -39,14 +40,14 @@ public:
   using ReplayBase::ReplayBase;
 
   void run() {
-    if (check_subject() && shape_args()) stage_directive();
+    if (check_subject() && find_specialization(&stage_) && shape_args()) stage_directive();
   }
 
 private:
   bool reordered_ = false;  ///< dependent loops change their order, which atomic allows
 
   // ---- names and loops ---------------------------------------------------------------------------
-  StageState &stage() { return s_.stages[d_.stage]; }
+  StageState &stage() { return *stage_; }
 
   bool loop_of(const StageState &s, const Arg &a, int *index) {
     *index = find_loop(f_, s.loops, a.text);
@@ -177,11 +178,7 @@ private:
   }
 
   std::unordered_map<ir::Name, int64_t> constant_extents_of(const StageState &s) {
-    FuncState now;
-    now.bounds = s_.bounds;
-    now.stages.resize(d_.stage + 1);
-    now.stages[d_.stage] = s;
-    return constant_extents(f_, now, d_.stage);
+    return constant_extents(f_, s_.bounds, s, d_.stage);
   }
 
   bool divides(const StageState &s, ir::Name var, const Expr &factor) {
@@ -644,8 +641,143 @@ private:
     return false;
   }
 
+  // ---- specializations, partitioning, prefetching, sharing -----------------------------------------
+  static size_t count_variants(const StageState &s) {
+    size_t n = 1;
+    for (const Specialization &sp : s.specializations) n += count_variants(sp.state);
+    return n;
+  }
+
+  // A copy of the stage as it is now; said again for the same condition, it means the same specialization.
+  bool specialize() {
+    const Expr &condition = args_[0].expr;
+    for (const Specialization &sp : stage().specializations) {
+      if (ir::equal(sp.condition, condition)) return true;
+    }
+    if (stage().fails()) {
+      Diagnostic d("S0134", d_.loc, "specialize after specialize_fail of " + subject());
+      d.why.push_back({"specialize_fail says that nothing else applies", stage().failure_loc});
+      d.help.push_back("put it before specialize_fail");
+      return refuse(std::move(d));
+    }
+    if (count_variants(s_.stages[d_.stage]) > kMaxSpecializations) {
+      return refuse("S0134", d_.loc, subject() + " is specialized too often",
+                    "a stage has at most " + std::to_string(kMaxSpecializations) +
+                        " specializations: each is code of its own");
+    }
+    Specialization sp;
+    sp.condition = condition;
+    sp.loc = d_.loc;
+    sp.state = stage();
+    sp.state.specializations.clear();
+    sp.state.assumed.push_back(condition);
+    for (Relation &r : sp.state.relations) r.factor = under_conditions(r.factor, sp.state.assumed);
+    StageState next = stage();
+    next.specializations.push_back(std::move(sp));
+    accept(std::move(next));
+    return true;
+  }
+
+  bool specialize_fail() {
+    if (stage().specializations.empty()) {
+      return refuse("S0134", d_.loc, subject() + " has no specialization: it would always fail", {},
+                    "specialize(condition) for the cases that are wanted, then specialize_fail");
+    }
+    if (stage().fails()) {
+      Diagnostic d("S0117", d_.loc, "specialize_fail is said twice of " + subject());
+      d.why.push_back({"it was said before", stage().failure_loc});
+      return refuse(std::move(d));
+    }
+    StageState next = stage();
+    next.failure = args_[0].text;
+    next.failure_loc = d_.loc;
+    accept(std::move(next));
+    return true;
+  }
+
+  bool partition(const std::vector<Arg> &names, Partition policy) {
+    if (names.empty()) return refuse_arity("it needs the loops' names", {});
+    StageState next = stage();
+    for (const Arg &a : names) {
+      int i = 0;
+      if (!loop_of(next, a, &i)) return false;
+      next.loops[i].partition = policy;
+      next.loops[i].partition_loc = d_.loc;
+    }
+    accept(std::move(next));
+    return true;
+  }
+
+  bool partition_all(Partition policy) {
+    StageState next = stage();
+    for (Loop &loop : next.loops) {
+      loop.partition = policy;
+      loop.partition_loc = d_.loc;
+    }
+    accept(std::move(next));
+    return true;
+  }
+
+  static LoopAlignStrategy align_of(const std::string &word) {
+    return word == "AlignStart" ? LoopAlignStrategy::AlignStart
+           : word == "AlignEnd" ? LoopAlignStrategy::AlignEnd
+           : word == "NoAlign"  ? LoopAlignStrategy::NoAlign
+                                : LoopAlignStrategy::Auto;
+  }
+
+  // What can be said of the other stage is judged when all is said: placement.cpp.
+  bool compute_with() {
+    const Arg &a = args_[0];
+    if (!d_.under.empty()) {
+      return refuse("S0133", d_.loc, subject() + " cannot share loops",
+                    "a specialization runs in loops of its own",
+                    "say compute_with of a stage that has no specializations");
+    }
+    const ir::Function *other = cx_.program.find(a.func);
+    if (!other)
+      return refuse(no_such_func(a.func, cx_.program, a.func_loc.defined() ? a.func_loc : a.loc));
+    const int other_stage = std::max(a.stage, 0);
+    if (other_stage >= other->stages()) {
+      return refuse("S0106", a.loc, "there is no " + stage_name(a.func, other_stage),
+                    a.func + " has " + std::to_string(other->stages() - 1) + " update definitions");
+    }
+    StageState next = stage();
+    if (next.shared.defined()) {
+      Diagnostic d("S0117", d_.loc, "compute_with is said twice of " + subject());
+      d.why.push_back(
+          {"it shares loops with " + stage_name(next.shared.func, next.shared.stage) + " already",
+           next.shared.loc});
+      d.help.push_back("give it once");
+      return refuse(std::move(d));
+    }
+    SharedLoops shared;
+    shared.func = other->name;
+    shared.stage = other_stage;
+    shared.var = a.text;
+    shared.loc = d_.loc;
+    for (const Arg &item : args_[1].items) shared.align[item.key] = align_of(item.text);
+    if (given_[1] && args_[1].items.empty()) shared.all_align = align_of(args_[1].text);
+    next.shared = std::move(shared);
+    accept(std::move(next));
+    return true;
+  }
+
+  static Partition partition_of(const std::string &word) {
+    return word == "Never"    ? Partition::Never
+           : word == "Always" ? Partition::Always
+                              : Partition::Auto;
+  }
+
   bool stage_directive() {
     switch (d_.kind) {
+      case DirectiveKind::compute_with: return compute_with();
+      case DirectiveKind::specialize: return specialize();
+      case DirectiveKind::specialize_fail: return specialize_fail();
+      case DirectiveKind::partition: return partition({args_[0]}, partition_of(args_[1].text));
+      case DirectiveKind::never_partition: return partition(names_, Partition::Never);
+      case DirectiveKind::always_partition: return partition(names_, Partition::Always);
+      case DirectiveKind::never_partition_all: return partition_all(Partition::Never);
+      case DirectiveKind::always_partition_all: return partition_all(Partition::Always);
       case DirectiveKind::split: return split();
       case DirectiveKind::fuse: return fuse();
       case DirectiveKind::rename: return rename();
@@ -660,6 +792,8 @@ private:
       default: return refuse("S0901", d_.loc, directive() + " is not available yet");
     }
   }
+
+  StageState *stage_ = nullptr;
 };
 
 }  // namespace

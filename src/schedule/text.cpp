@@ -528,24 +528,29 @@ private:
     if (peek() != '.')
       throw Mistake{
           syntax(pos_, "expected \".\" and a directive after " + func + ", found " + shown())};
-    int stage = 0;
+    Directive subject;
+    subject.func = func;
+    subject.func_loc = func_loc;
     while (next_link()) {
       pos_++;
       skip_space(true);
       const size_t name_at = pos_;
       const std::string name = word();
       if (name == "update") {
-        stage = update_index() + 1;
+        subject.stage = update_index() + 1;
+        subject.under.clear();
         continue;
       }
       const size_t before = schedule_.directives.size();
-      directive(name, name_at, func, func_loc, stage);
+      directive(name, name_at, subject);
       if (schedule_.directives.size() == before) continue;  // no such directive
       Directive &d = schedule_.directives.back();
       if (!makes_func(d.kind)) continue;
-      d.made = func = free_made_name(d);
-      d.made_loc = func_loc = d.loc;
-      stage = 0;
+      d.made = free_made_name(d);
+      d.made_loc = d.loc;
+      subject = Directive();
+      subject.func = d.made;
+      subject.func_loc = d.loc;
     }
     expect_line_end();
     if (!let.empty()) name_made_func(first, let, let_loc);
@@ -602,13 +607,10 @@ private:
     return index;
   }
 
-  void directive(const std::string &name, size_t at, const std::string &func, SrcLoc func_loc,
-                 int stage) {
-    Directive d;
+  // What follows specialize(c) in a chain is said of the specialization.
+  void directive(const std::string &name, size_t at, Directive &subject) {
+    Directive d = subject;
     d.loc = loc(at, pos_);
-    d.func = func;
-    d.func_loc = func_loc;
-    d.stage = stage;
     const bool known = find_directive(name, &d.kind);
     if (!known) {
       Diagnostic unknown("S0102", d.loc, "there is no directive " + name);
@@ -618,13 +620,14 @@ private:
     }
     depth_ = 1;
     expect('(');
-    if (known && takes_level(d.kind)) {
+    if (known && takes_first(d.kind, ParamSpec::Kind::Level)) {
       level_args(d);
-    } else if (known && !params_of(d.kind).empty() &&
-               params_of(d.kind)[0].kind == ParamSpec::Kind::Funcs) {
+    } else if (known && takes_first(d.kind, ParamSpec::Kind::Funcs)) {
       std::vector<Arg> funcs;
       func_args(funcs, ')');
       d.args = one_or_list(std::move(funcs));
+    } else if (known && takes_first(d.kind, ParamSpec::Kind::Func)) {
+      func_then_arguments(d);
     } else {
       arguments(d.args, ')');
     }
@@ -635,6 +638,8 @@ private:
       throw CompileError(Diagnostic("S0002", d.loc,
                                     "more than " + std::to_string(kMaxDirectives) + " directives"));
     }
+    if (d.kind == DirectiveKind::specialize && d.args.size() == 1 && d.args[0].expr.defined())
+      subject.under.push_back(d.args[0].expr);
     schedule_.directives.push_back(std::move(d));
   }
 
@@ -660,9 +665,23 @@ private:
     pos_++;
   }
 
-  static bool takes_level(DirectiveKind k) {
+  static bool takes_first(DirectiveKind k, ParamSpec::Kind kind) {
     const auto &specs = params_of(k);
-    return !specs.empty() && specs[0].kind == ParamSpec::Kind::Level;
+    return !specs.empty() && specs[0].kind == kind;
+  }
+
+  // prefetch(input, y, y, 2)
+  void func_then_arguments(Directive &d) {
+    skip_space(true);
+    if (peek() != ')') {
+      const size_t start = pos_;
+      const std::string func = func_name();
+      d.args.push_back(Arg::level(0, func, -1, {}, loc(start, pos_)));
+      d.args.back().func_loc = d.args.back().loc;
+      skip_space(true);
+      if (peek() == ',') pos_++;
+    }
+    arguments(d.args, ')');
   }
 
   // compute_at(output, yi), compute_at(output.update(0), r.x)
@@ -760,7 +779,7 @@ private:
     if (peek() == '"') return string_value();
     if (is_letter(peek())) {
       std::string name = dotted();
-      if (name == "TailStrategy" && peek() == ':' && peek(1) == ':') {
+      if (peek() == ':' && peek(1) == ':' && (name == "TailStrategy" || !words_of(name).empty())) {
         pos_ += 2;
         return Arg::enumerator(word());
       }
@@ -843,8 +862,12 @@ private:
         while (s < specs.size() && specs[s].name != a.key) s++;
       }
       if (s >= specs.size() || a.kind != Arg::Kind::Name) continue;
-      if (specs[s].kind == ParamSpec::Kind::Expr) number_or_tail(a, specs[s].optional);
-      if (specs[s].kind == ParamSpec::Kind::Tail) a.kind = Arg::Kind::Enum;
+      const auto kind = specs[s].kind;
+      if (kind == ParamSpec::Kind::Expr) number_or_tail(a, specs[s].optional);
+      if (kind == ParamSpec::Kind::Condition) number_or_tail(a, false);
+      if (kind == ParamSpec::Kind::Tail || kind == ParamSpec::Kind::Word ||
+          kind == ParamSpec::Kind::Bool)
+        a.kind = Arg::Kind::Enum;
     }
   }
 

@@ -138,6 +138,19 @@ ir::ParameterRef find_param(const ir::Program &p, const std::string &name) {
   return {};
 }
 
+// A field of an output whose buffer has no parameter yet; a Tuple's is its first value's. Empty: none.
+std::string output_field(const ir::Program &p, const std::string &name) {
+  for (ir::Name out : p.outputs) {
+    const ir::Function &f = *p.find(out);
+    if (name.rfind(out + ".", 0) != 0 || !has_dimension(name, f.dimensions())) continue;
+    const std::string field = name.substr(out.str().size() + 1);
+    const bool known = field.rfind("min.", 0) == 0 || field.rfind("extent.", 0) == 0 ||
+                       field.rfind("stride.", 0) == 0;
+    if (known) return f.types.size() > 1 ? out + ".0." + field : name;
+  }
+  return {};
+}
+
 Diagnostic unknown_name(const std::string &name, const ValueScope &scope, SrcLoc loc) {
   std::vector<std::string> known;
   for (const auto &let : scope.lets) known.push_back(let.first);
@@ -149,6 +162,16 @@ Diagnostic unknown_name(const std::string &name, const ValueScope &scope, SrcLoc
   for (const std::string &near : nearest_names(name, known))
     d.help.push_back("did you mean " + near + "?");
   return d;
+}
+
+// float32(gain): a parameter whose type schedule files cannot know by its name alone.
+Expr typed_parameter(const Expr &e, const ValueScope &scope) {
+  const auto *cast = e.as<ir::Cast>();
+  const auto *var = cast && scope.any_type ? cast->value.as<ir::Variable>() : nullptr;
+  if (!var || var->param || scope.lets.count(var->name)) return {};
+  const ir::ParameterRef param = find_param(scope.program, var->name);
+  if (!param || param->is_buffer || (!param->type.is_float() && !param->type.is_bool())) return {};
+  return ir::make_cast(cast->type, ir::make_var(var->name, param->type, param));
 }
 
 }  // namespace
@@ -177,6 +200,7 @@ Expr resolve_value(const Expr &e, const ValueScope &scope, SrcLoc loc, Diagnosti
       if (call->call_type == ir::CallType::PureIntrinsic) return {};
       return refuse({"S0110", loc, "a schedule cannot use the value of " + call->name});
     }
+    if (const Expr typed = typed_parameter(x, scope); typed.defined()) return typed;
     const auto *var = x.as<ir::Variable>();
     if (!var || var->param) return {};
     const auto let = scope.lets.find(var->name);
@@ -184,8 +208,16 @@ Expr resolve_value(const Expr &e, const ValueScope &scope, SrcLoc loc, Diagnosti
     Type t;
     if (parse_vec(var->name, &t)) return ir::make_int(Int(32), scope.target.natural_vector_size(t));
     const ir::ParameterRef param = find_param(scope.program, var->name);
+    if (!param) {
+      const std::string field = output_field(scope.program, var->name);
+      if (!field.empty()) return ir::make_var(field);
+    }
     if (!param) return refuse(unknown_name(var->name, scope, loc));
     if (param->is_buffer) return ir::make_var(var->name, Int(32), param);
+    if (scope.any_type && param->type.is_float()) {
+      return refuse(Diagnostic("S0110", loc, "parameter " + var->name + " is no integer")
+                        .fix("write " + to_string(param->type) + "(" + var->name + ")"));
+    }
     if (!param->type.is_int_or_uint()) {
       return refuse(
           {"S0110", loc, "parameter " + var->name + " is no integer: " + to_string(param->type)});

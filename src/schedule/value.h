@@ -23,6 +23,7 @@ struct ValueScope {
   const ir::Program &program;
   const Target &target;
   const ir::Substitution &lets;  ///< `let` names, their values already resolved
+  bool any_type = false;         ///< parameters may be floats and bools: conditions
 };
 /// `e` with all names resolved and constants folded; undefined and `*why` filled if a name has no meaning.
 CALO_EXPORT Expr resolve_value(const Expr &e, const ValueScope &scope, SrcLoc loc, Diagnostic *why);

@@ -72,6 +72,8 @@ private:
     if (style_ == ValueStyle::Schedule) {
       if (split_field(name, &buffer, &field, &dimension))
         return buffer + "." + field + "(" + dimension + ")";
+      if (v->param && (v->type.is_float() || v->type.is_bool()))
+        return to_string(v->type) + "(" + name + ")";
       return name;
     }
     if (name.rfind("vec(", 0) == 0) {

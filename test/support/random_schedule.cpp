@@ -288,7 +288,90 @@ private:
   void line(int i, int stage, const std::string &text) {
     std::string who = func(i).name;
     if (stage > 0) who += ".update(" + std::to_string(stage - 1) + ")";
-    lines_.push_back(who + "." + text);
+    lines_.push_back(who + special_ + "." + text);
+  }
+
+  // A condition over the first output's buffer that holds at some sizes.
+  std::string condition() {
+    const ir::Function &f = *p_.find(p_.outputs[0]);
+    if (f.dimensions() == 0) return "1 > 0";
+    const int d = dice_.below(f.dimensions());
+    const bool known = static_cast<size_t>(d) < shape_.extents.size() && shape_.extents[d] > 0;
+    const std::string extent = f.name + ".extent(" + std::to_string(d) + ")",
+                      n = std::to_string(known ? shape_.extents[d] : 8);
+    return dice_.pick(std::vector<std::string>{
+        extent + " == " + n, extent + " >= 8", extent + " < " + n, f.name + ".min(0) >= 0",
+        extent + " % 4 == 0 && " + f.name + ".stride(0) == 1"});
+  }
+
+  // A copy of the stage as it is now, with loops that keep their names: Funcs may be computed at them.
+  void specialize(int i, int stage) {
+    const std::vector<Loop> general = plans_[i].stages[stage];
+    const std::string c = condition(), outer = special_;
+    special_ += ".specialize(" + c + ")";
+    vectorize_something(i, stage);
+    for (int n = dice_.below(3); n > 0; n--) {
+      auto &loops = plans_[i].stages[stage];
+      if (loops.empty()) break;
+      const size_t at = static_cast<size_t>(dice_.below(static_cast<int>(loops.size())));
+      if (loops[at].kind == Kind::Vectorized || loops[at].kind == Kind::Unrolled) continue;
+      line(i, stage,
+           dice_.chance(50) ? "unroll(" + loops[at].name + ", 2)"
+                            : "never_partition(" + loops[at].name + ")");
+      if (lines_.back().find(".unroll") != std::string::npos)
+        split_loop(loops, at, loops[at].name, loops[at].name + ".u", 2, Kind::Unrolled,
+                   loops[at].kind);
+    }
+    if (outer.empty() && dice_.chance(20)) specialize(i, stage);
+    special_ = outer;
+    plans_[i].stages[stage] = general;
+  }
+
+  // Loops shared with a Func at the same place: both plain, so that they are alike; refused where one reads the other.
+  void share(int i) {
+    if (!dice_.chance(10) || func(i).dimensions() == 0) return;
+    for (int j = i + 1; j < static_cast<int>(plans_.size()); j++) {
+      if (plans_[j].vanishes || func(j).dimensions() == 0 || !dice_.chance(40)) continue;
+      const int a = dice_.below(func(i).stages()), b = dice_.below(func(j).stages());
+      const auto &mine = plans_[i].stages[a], &other = plans_[j].stages[b];
+      if (mine.empty() || other.empty() || mine.back().name != other.back().name) continue;
+      const std::string stage =
+          func(j).name + (b > 0 ? ".update(" + std::to_string(b - 1) + ")" : std::string());
+      line(i, a,
+           "compute_with(" + stage + ", " + mine.back().name +
+               dice_.pick(std::vector<std::string>{"", ", AlignStart", ", AlignEnd", ", NoAlign"}) +
+               ")");
+      return;
+    }
+  }
+
+  // Where its memory lies and how it is laid out.
+  void storage(int i) {
+    const ir::Function &f = func(i);
+    if (p_.is_output(f.name) || f.dimensions() == 0) return;
+    const std::string v = f.args[static_cast<size_t>(dice_.below(f.dimensions()))];
+    if (dice_.chance(10))
+      line(i, 0,
+           dice_.pick(std::vector<std::string>{"store_in(Heap)", "store_in(Heap)", "store_in(Auto)",
+                                               "store_in(Stack)"}));
+    if (dice_.chance(10))
+      line(i, 0,
+           "align_storage(" + v + ", " + std::to_string(dice_.pick(std::vector<int>{2, 3, 8, 16})) +
+               ")");
+    if (dice_.chance(6)) line(i, 0, "bound_storage(" + v + ", 96)");
+    if (dice_.chance(6))
+      line(i, 0,
+           "fold_storage(" + v + ", " +
+               std::to_string(dice_.pick(std::vector<int>{2, 3, 4, 5, 8, 32})) +
+               (dice_.chance(20) ? ", false)" : ")"));
+    bool parallel = false;
+    for (const FuncPlan &plan : plans_) {
+      for (const auto &loops : plan.stages) {
+        for (const Loop &l : loops) parallel |= l.kind == Kind::Parallel;
+      }
+    }
+    if (!plans_[i].sites.empty() && dice_.chance(parallel ? 3 : 15))
+      line(i, 0, "hoist_storage_root()");
   }
 
   void plan_func(int i) {
@@ -298,9 +381,13 @@ private:
     for (int k = 0; k < func(i).stages(); k++) {
       atomic_ = k > 0 && dice_.chance(30) && choose_atomic(i, k);
       for (int n = dice_.below(shape_.most_directives + 1); n > 0; n--) directive(i, k);
+      if (dice_.chance(12)) specialize(i, k);
       if (dice_.chance(40)) vectorize_something(i, k);
+      if (dice_.chance(10)) line(i, k, "never_partition_all()");
     }
     atomic_ = false;
+    storage(i);
+    share(i);
     const ir::Function &f = func(i);
     if (!p_.is_output(f.name) && f.dimensions() > 1 && dice_.chance(20)) {
       std::vector<std::string> dims(f.args.begin(), f.args.end());
@@ -593,6 +680,16 @@ private:
         f.name + ".atomic()",
         f.name + ".update(0).atomic().parallel(" + v + ")",
         "def b(f)\n  f.parallel(q)\nend\nb(" + f.name + ")",
+        f.name + ".specialize_fail(\"no\")",
+        f.name + ".specialize(nothing > 3)",
+        f.name + ".specialize(1 > 2).vectorize(zz, 4)",
+        f.name + ".store_in(VTCM)",
+        f.name + ".fold_storage(" + v + ", 0)",
+        f.name + ".hoist_storage(" + g.name + ", " + w + ")",
+        f.name + ".bound_storage(" + v + ", -1)",
+        f.name + ".always_partition(zz)",
+        f.name + ".compute_with(" + g.name + ", " + w + ")",
+        f.name + ".gpu_blocks(" + v + ")",
         f.name + ".tile(" + v + ", " + w + ", a, b, c, d, 3, 4)",
         f.name + ".split(" + v + ", a, b",
     };
@@ -609,6 +706,7 @@ private:
   std::vector<int64_t> inlined_;
   std::vector<FuncPlan> plans_;
   std::vector<std::string> lines_;
+  std::string special_;  ///< ".specialize(c)" of the copy that lines are about
   bool in_vector_ = false;
   int names_ = 0;
 };

@@ -339,6 +339,20 @@ TEST_CASE("calo explain: Funcs, loops with ranges, and what slides") {
   CHECK(found);
 }
 
+TEST_CASE("calo explain --at: what one point needs and which iterations compute it") {
+  NEED_CALO();
+  const std::string rows =
+      " --target x86-64-linux-avx2-fma-f16c --schedule " + kSchedules + " --variant rows";
+  const Answer a = calo("explain " + kBlur + rows + " --at 'output(17, 33, 0)'");
+  REQUIRE_MESSAGE(a.code == 0, a.err);
+  CHECK_CONTAINS(a.out, "yo = ");
+  CHECK_CONTAINS(a.out, "blur_x  x in [17, 17], y in [32, 34]");
+  CHECK_CONTAINS(a.out, "slides over y");
+  CHECK(calo("explain " + kBlur + " --at 'output(17)'").code == 1);
+  CHECK(calo("explain " + kBlur + " --at 'nothing(17, 3, 0)'").code == 1);
+  CHECK(calo("explain " + kBlur + " --at 'output(17, x, 0)'").code == 1);
+}
+
 TEST_CASE("calo explain: an error code") {
   NEED_CALO();
   const Answer a = calo("explain S0104");

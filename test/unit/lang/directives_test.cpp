@@ -71,12 +71,45 @@ TEST_CASE("directives: what is not available yet is recorded and refused by name
     use(f);
     CHECK_DIAG(f.compile_jit(), "S0901", name);
   };
-  refused("gpu_tile", [](Func &f) { f.gpu_tile(x, y, xo, yo, xi, yi, 8, 8); });
   refused("async", [](Func &f) { f.async(); });
-  refused("specialize",
-          [](Func &f) { f.specialize(f.output_buffer().width() > 4).vectorize(x, 4); });
-  refused("store_in", [](Func &f) { f.store_in(MemoryType::Stack); });
+}
+
+TEST_CASE("directives: those of devices are refused with the target") {
+  const auto refused = [](const char *name, void (*use)(Func &)) {
+    Func f("f");
+    f(x, y) = x + y;
+    use(f);
+    CHECK_DIAG(f.compile_jit(), "S0130", name);
+    CHECK_DIAG(f.compile_jit(), "S0130", "x86");
+  };
+  refused("gpu_tile", [](Func &f) { f.gpu_tile(x, y, xo, yo, xi, yi, 8, 8); });
+  refused("gpu_blocks", [](Func &f) { f.gpu_blocks(x); });
+  refused("gpu_threads", [](Func &f) { f.gpu_threads(x, y); });
+  refused("gpu_lanes", [](Func &f) { f.gpu_lanes(x); });
+  refused("gpu_single_thread", [](Func &f) { f.gpu_single_thread(); });
   refused("hexagon", [](Func &f) { f.hexagon(); });
+}
+
+TEST_CASE("directives: specialize returns the copy, and runs") {
+  Func f("f"), g("g");
+  Param<float> gain("gain", 2.0f);
+  g(x, y) = x + y;
+  f(x, y) = g(x, y) + g(x + 1, y);
+  g.compute_at(f, y).store_in(MemoryType::Stack).bound_storage(x, 64);
+  Stage wide = f.specialize(f.output_buffer().width() >= 16);
+  wide.vectorize(x, 8);
+  wide.specialize(gain > 1.5f).unroll(y, 2);
+  f.parallel(y);
+  const std::string text = schedule_text(f);
+  CHECK(has(text, "f.specialize(f.extent(0) >= 16).vectorize(x, 8)"));
+  CHECK(has(text, "specialize(f32(gain) > "));
+  CHECK(has(text, "f.parallel(y)"));
+  for (int w : {5, 33}) {
+    Buffer<int> out = f.realize({w, 3});
+    for (int j = 0; j < 3; j++) {
+      for (int i = 0; i < w; i++) CHECK(out(i, j) == 2 * (i + j) + 1);
+    }
+  }
 }
 
 TEST_CASE("directives: factors may be parameters that the algorithm does not use") {

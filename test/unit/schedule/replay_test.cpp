@@ -284,7 +284,7 @@ TEST_CASE("reorder_storage: orders the dimensions named") {
 
 TEST_CASE("later directives are refused by name") {
   CHECK_DIAG_AT(sums("sum.async()\n"), "S0901", "async is not available yet", "3:5");
-  CHECK_DIAG(blur("output.gpu_tile(x, y, xi, yi, 8, 8)\n"), "S0901", "gpu_tile");
+  CHECK_DIAG(blur("output.gpu_tile(x, y, xi, yi, 8, 8)\n"), "S0130", "gpu_tile");
 }
 
 TEST_CASE("the number of loops is bounded") {

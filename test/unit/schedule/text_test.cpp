@@ -71,6 +71,29 @@ TEST_CASE("text: everything an argument can be comes back") {
       "input.extent(0))\nf.store_at(root)\n");
 }
 
+TEST_CASE("text: what follows specialize is said of the specialization") {
+  const std::string text = canonical(
+      "f.specialize(n > 3).vectorize(x, 8).specialize(f.stride(0) == 1).unroll(y, 2)\n"
+      "f.parallel(y)\nf.specialize(n > 3).parallel(y)\n");
+  CHECK(text ==
+        "calotype 1\n"
+        "f.specialize(n > 3).vectorize(x, 8).specialize(f.stride(0) == 1).unroll(y, 2)\n"
+        "f.parallel(y).specialize(n > 3).parallel(y)\n");
+  const auto s = parsed("f.specialize(n > 3).vectorize(x, 8).update(0).unroll(y, 2)\n");
+  REQUIRE(s.directives.size() == 3);
+  CHECK(s.directives[1].under.size() == 1);
+  CHECK(s.directives[2].under.empty());
+}
+
+TEST_CASE("text: enumerators, Funcs and maps of the other directives") {
+  CHECK(canonical("f.store_in(MemoryType::Stack).fold_storage(y, 4, fold_forward=false)\n"
+                  "g.prefetch(in[1], y, y, 2, Clamp).compute_with(f.update(0), y, {y: "
+                  "AlignEnd}).partition(x, Never)\n") ==
+        "calotype 1\nf.store_in(Stack).fold_storage(y, 4, fold_forward=false)\n"
+        "g.prefetch(in[1], y, y, 2, Clamp).compute_with(f.update(0), y, {y: AlignEnd})"
+        ".partition(x, Never)\n");
+}
+
 TEST_CASE("text: long chains are broken at a directive") {
   const std::string text = canonical(
       "f.split(x, a, b, 8).split(a, c, d, 8).split(c, e, g, 8).split(e, h, i, 8).split(h, j, k, "
