@@ -46,7 +46,7 @@ struct Request {
   std::vector<std::string> only, skip;
   bool list = false;
   std::vector<std::string> emit;
-  std::string out = ".", name;
+  std::string out = ".", name, function;
 };
 
 // ---- calo_plugin.cpp --------------------------------------------------------------------------------
