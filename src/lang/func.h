@@ -275,6 +275,9 @@ private:
   bool ignored_;  ///< of a specialization: not recorded, since specialize itself is refused
 };
 
+CALO_EXPORT std::ostream &operator<<(std::ostream &o, MemoryType m);
+CALO_EXPORT std::ostream &operator<<(std::ostream &o, TailStrategy t);
+
 /// A function from integer points to values. Copies share the definition.
 class CALO_EXPORT Func {
 public:
