@@ -114,8 +114,8 @@ protected:
       found.insert(type + " " + static_cast<const ir::Call *>(node)->name.str());
     } else {
       static const std::map<ir::NodeKind, const char *> kNames = {
-          {ir::NodeKind::Add, "+"}, {ir::NodeKind::Sub, "-"},   {ir::NodeKind::Mul, "*"},
-          {ir::NodeKind::Div, "/"}, {ir::NodeKind::Mod, "%"},   {ir::NodeKind::Min, "min"},
+          {ir::NodeKind::Add, "+"},   {ir::NodeKind::Sub, "-"},    {ir::NodeKind::Mul, "*"},
+          {ir::NodeKind::Div, "/"},   {ir::NodeKind::Mod, "%"},    {ir::NodeKind::Min, "min"},
           {ir::NodeKind::Max, "max"}, {ir::NodeKind::Cast, "cast"}};
       const auto it = kNames.find(node->node_type);
       if (it != kNames.end()) found.insert(type + " " + it->second);

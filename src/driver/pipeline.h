@@ -165,6 +165,8 @@ public:
   std::string schedule_text();
 
   std::vector<Argument> infer_arguments() const;
+  /// A C++ function of `args` in this order, then the outputs: callable.h.
+  Callable compile_to_callable(const std::vector<Argument> &args, const Target &t = Target());
   JITHandlers &jit_handlers();
   /// What the names of extern stages and C functions stand for; other names are looked up in the process.
   void set_jit_externs(const std::vector<std::pair<std::string, JITExtern>> &externs);

@@ -65,30 +65,84 @@ TEST_CASE("names: Func, Var, Expr, FuncRef and their operators") {
 TEST_CASE("names: bits, shifts, casts, intrinsics") {
   Func f("f");
   const Expr a = cast<uint8_t>(x * 37), b = u8(y * 11 + 3);
-  std::vector<Expr> es = {
-      i32(a & b), i32(a | b), i32(a ^ b), i32(~a), i32(a << 1), i32(a >> 2),
-      i32(absd(a, b)), abs(i32(a) - i32(b)), i32(u8_sat(i32(a) + 200)), i32(i8_sat(a)),
-      i32(u16_sat(i32(a) * 999)), i32(i16_sat(a)), i32(u32_sat(i64(a))), i32_sat(i64(a)),
-      i32(u16(a)), i32(i16(a)), i32(u32(a)), i32(u64(a)), i32(i8(a)), i32(f32(a)), i32(f64(a)),
-      i32(saturating_add(a, b)), i32(saturating_sub(a, b)), i32(halving_add(a, b)),
-      i32(halving_sub(a, b)), i32(rounding_halving_add(a, b)), i32(rounding_shift_right(a, 2)),
-      i32(rounding_mul_shift_right(i16(a), i16(b), 4)), i32(widening_add(a, b)),
-      i32(widening_sub(a, b)), i32(widening_mul(a, b)), i32(popcount(a)),
-      i32(count_leading_zeros(a)), i32(count_trailing_zeros(a)), i32(saturating_cast<int8_t>(a)),
-      i32(reinterpret<int8_t>(a)), clamp(i32(a), 3, 99), min(i32(a), 9), max(i32(b), 9),
-      i32(lerp(a, b, cast<uint8_t>(128))), mux(x % 2, {Expr(3), Expr(4)}), i32(select(a < b, a, b)),
-      likely(x), strict_float(i32(a)), random_int() * 0, i32(random_uint()) * 0,
-      i32(random_float()) * 0, i32(cast(Bool(), a))};
+  std::vector<Expr> es = {i32(a & b),
+                          i32(a | b),
+                          i32(a ^ b),
+                          i32(~a),
+                          i32(a << 1),
+                          i32(a >> 2),
+                          i32(absd(a, b)),
+                          abs(i32(a) - i32(b)),
+                          i32(u8_sat(i32(a) + 200)),
+                          i32(i8_sat(a)),
+                          i32(u16_sat(i32(a) * 999)),
+                          i32(i16_sat(a)),
+                          i32(u32_sat(i64(a))),
+                          i32_sat(i64(a)),
+                          i32(u16(a)),
+                          i32(i16(a)),
+                          i32(u32(a)),
+                          i32(u64(a)),
+                          i32(i8(a)),
+                          i32(f32(a)),
+                          i32(f64(a)),
+                          i32(saturating_add(a, b)),
+                          i32(saturating_sub(a, b)),
+                          i32(halving_add(a, b)),
+                          i32(halving_sub(a, b)),
+                          i32(rounding_halving_add(a, b)),
+                          i32(rounding_shift_right(a, 2)),
+                          i32(rounding_mul_shift_right(i16(a), i16(b), 4)),
+                          i32(widening_add(a, b)),
+                          i32(widening_sub(a, b)),
+                          i32(widening_mul(a, b)),
+                          i32(popcount(a)),
+                          i32(count_leading_zeros(a)),
+                          i32(count_trailing_zeros(a)),
+                          i32(saturating_cast<int8_t>(a)),
+                          i32(reinterpret<int8_t>(a)),
+                          clamp(i32(a), 3, 99),
+                          min(i32(a), 9),
+                          max(i32(b), 9),
+                          i32(lerp(a, b, cast<uint8_t>(128))),
+                          mux(x % 2, {Expr(3), Expr(4)}),
+                          i32(select(a < b, a, b)),
+                          likely(x),
+                          strict_float(i32(a)),
+                          random_int() * 0,
+                          i32(random_uint()) * 0,
+                          i32(random_float()) * 0,
+                          i32(cast(Bool(), a))};
   Expr all = 0;
   for (const Expr &e : es) all += e;
   f(x, y) = all;
   const Buffer<int> r = f.realize({3, 3});
   CHECK(r.defined());
   const Expr v = f32(x) / 10;
-  std::vector<Expr> fs = {sin(v), cos(v), tan(v), asin(v), acos(v), atan(v), atan2(v, 1.0f), sinh(v),
-                          cosh(v), tanh(v), asinh(v), acosh(v + 1), atanh(v), exp(v), log(v + 1),
-                          pow(v, 2.5f), sqrt(v), floor(v), ceil(v), round(v), trunc(v),
-                          fast_inverse(v + 1), fast_inverse_sqrt(v + 1), fast_pow(v + 1, 2.0f),
+  std::vector<Expr> fs = {sin(v),
+                          cos(v),
+                          tan(v),
+                          asin(v),
+                          acos(v),
+                          atan(v),
+                          atan2(v, 1.0f),
+                          sinh(v),
+                          cosh(v),
+                          tanh(v),
+                          asinh(v),
+                          acosh(v + 1),
+                          atanh(v),
+                          exp(v),
+                          log(v + 1),
+                          pow(v, 2.5f),
+                          sqrt(v),
+                          floor(v),
+                          ceil(v),
+                          round(v),
+                          trunc(v),
+                          fast_inverse(v + 1),
+                          fast_inverse_sqrt(v + 1),
+                          fast_pow(v + 1, 2.0f),
                           select(is_nan(v) || is_inf(v) || !is_finite(v), 1.0f, 0.0f)};
   Expr sum_all = 0.0f;
   for (const Expr &e : fs) sum_all += e;
@@ -115,7 +169,8 @@ TEST_CASE("names: reductions, RDom, lambda, Tuple, boundary conditions") {
   const Expr as_expr = w;
   Func total("total"), best("best");
   total() = sum(i32(b(s.x, s.y) * u8(s.z + 1)));
-  best() = maximum(b(s[0], s[1])) + minimum(b(s.x, s.y)) + cast<uint8_t>(product(i32(b(s.x, 0)) * 0 + 1));
+  best() = maximum(b(s[0], s[1])) + minimum(b(s.x, s.y)) +
+           cast<uint8_t>(product(i32(b(s.x, 0)) * 0 + 1));
   CHECK(Buffer<int>(total.realize())() == 108);
   Tuple where = argmin(i32(b(s.x, s.y)));
   Func low("low");
@@ -196,7 +251,8 @@ TEST_CASE("names: directives that other machines or later versions have compile"
     f.gpu_single_thread().hexagon().copy_to_device();
     f.update().gpu_tile(x, xi, 8).gpu_blocks(x).gpu_threads(xi, DeviceAPI::CUDA).gpu_lanes(x);
     f.update().hexagon(x);
-    f.update().atomic().fuse(x, y, xo).parallel(xo).allow_race_conditions().tile(x, y, xi, yi, 4, 4);
+    f.update().atomic().fuse(x, y, xo).parallel(xo).allow_race_conditions().tile(x, y, xi, yi, 4,
+                                                                                 4);
     f.update().rfactor(r.x, y);
     f.update().rfactor({{r.x, y}});
     f.update().compute_with(g.update(), x);
@@ -214,7 +270,8 @@ TEST_CASE("names: directives that other machines or later versions have compile"
     for (MemoryType m : {MemoryType::Heap, MemoryType::Register, MemoryType::GPUShared,
                          MemoryType::VTCM, MemoryType::Auto})
       f.store_in(m);
-    const DeviceAPI apis[] = {DeviceAPI::OpenCL, DeviceAPI::Metal, DeviceAPI::Host, DeviceAPI::None};
+    const DeviceAPI apis[] = {DeviceAPI::OpenCL, DeviceAPI::Metal, DeviceAPI::Host,
+                              DeviceAPI::None};
     (void)apis;
     get_device_interface_for_device_api(DeviceAPI::CUDA);
     Derivative d = propagate_adjoints(f);
@@ -340,13 +397,14 @@ TEST_CASE("names: types, targets, errors") {
   target.set_feature(Target::StrictFloat);
   CHECK(target.features_any_of({Target::StrictFloat, Target::CUDA}));
   CHECK(!target.to_string().empty());
-  for (Target::Feature f : {Target::HVX, Target::HVX_v65, Target::HVX_v66, Target::HVX_v68,
-                            Target::OpenCL, Target::Metal, Target::Vulkan, Target::WebGPU,
-                            Target::D3D12Compute, Target::Profile, Target::LargeBuffers,
-                            Target::NoBoundsQuery, Target::CPlusPlusMangling, Target::SSE41,
-                            Target::AVX, Target::AVX512_Skylake})
+  for (Target::Feature f :
+       {Target::HVX, Target::HVX_v65, Target::HVX_v66, Target::HVX_v68, Target::OpenCL,
+        Target::Metal, Target::Vulkan, Target::WebGPU, Target::D3D12Compute, Target::Profile,
+        Target::LargeBuffers, Target::NoBoundsQuery, Target::CPlusPlusMangling, Target::SSE41,
+        Target::AVX, Target::AVX512_Skylake})
     CHECK(!Target("x86-64-linux").has_feature(f));
-  for (Target::Arch a : {Target::ARM, Target::Hexagon, Target::WebAssembly}) CHECK(a != Target::X86);
+  for (Target::Arch a : {Target::ARM, Target::Hexagon, Target::WebAssembly})
+    CHECK(a != Target::X86);
   for (Target::OS o : {Target::OSX, Target::IOS, Target::Windows}) CHECK(o != Target::Linux);
   try {
     Func undefined("undefined"), f("f");
@@ -442,7 +500,8 @@ TEST_CASE("names: parameters, pipelines, realizations") {
     callable(image.raw_buffer(), 3, fb.raw_buffer());
     auto function = callable.make_std_function<Buffer<uint8_t>, int, Buffer<uint8_t>>();
     (void)function;
-    p.apply_autoscheduler(get_host_target(), AutoschedulerParams("Adams2019", {{"parallelism", "8"}}));
+    p.apply_autoscheduler(get_host_target(),
+                          AutoschedulerParams("Adams2019", {{"parallelism", "8"}}));
     struct Pass {};
     f.add_custom_lowering_pass(new Pass);
   });
