@@ -3,6 +3,7 @@
 
 #include "base/diagnostic.h"
 #include "base/target.h"
+#include "driver/callable.h"
 #include "driver/generator.h"
 #include "driver/pipeline.h"
 #include "lang/buffer.h"

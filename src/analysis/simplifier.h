@@ -116,6 +116,7 @@ private:
   // --- Statements (simplify_stmt.cpp) ------------------------------------------------------------------------------
   ir::Stmt visit_for(const ir::For *op);
   ir::Stmt visit_if(const ir::IfThenElse *op);
+  Expr keep_effects(const Expr &before, const Expr &after);
   ir::Stmt visit_lets(const ir::Stmt &s);
   ir::Stmt visit_block(const ir::Stmt &s);
   void learn_loop(Assume &assume, ir::Name n, const Expr &min, const Expr &extent);

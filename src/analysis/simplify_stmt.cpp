@@ -58,21 +58,31 @@ void flatten(const Stmt &s, std::vector<Stmt> *out) {
   }
 }
 
-// A rule that drops an operand (x * 0) must not drop what it does: such a value stays as it was.
-Expr keep_effects(const Expr &before, const Expr &after) {
-  if (before.same_as(after) || is_pure(before)) return after;
-  auto effects = [](const Expr &e) {
-    size_t n = 0;
-    for_each_expr(e, [&](const Expr &x) {
-      const Call *c = x.as<Call>();
-      n += c && (c->call_type == CallType::Extern || c->call_type == CallType::Intrinsic);
-    });
-    return n;
-  };
-  return effects(after) < effects(before) ? before : after;
+size_t count_effects(const Expr &e) {
+  size_t n = 0;
+  for_each_expr(e, [&](const Expr &x) {
+    const Call *c = x.as<Call>();
+    n += c && (c->call_type == CallType::Extern || c->call_type == CallType::Intrinsic);
+  });
+  return n;
 }
 
 }  // namespace
+
+// A rule that drops an operand (x * 0) must not drop what it does: such a value stays as it was, but for names that mean
+// something else here.
+Expr Simplifier::keep_effects(const Expr &before, const Expr &after) {
+  if (before.same_as(after) || is_pure(before)) return after;
+  if (count_effects(after) >= count_effects(before)) return after;
+  Substitution here;
+  for_each_expr(before, [&](const Expr &x) {
+    const Variable *v = x.as<Variable>();
+    if (!v || v->param) return;
+    const Expr now = mutate(x);
+    if (!now.same_as(x)) here[v->name] = now;
+  });
+  return here.empty() ? before : substitute(here, before);
+}
 
 Stmt Simplifier::mutate(const Stmt &s) {
   if (!s.defined()) return s;

@@ -8,6 +8,8 @@
 // formulas, and no numbers.
 #include <cmath>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "../base/stack.h"
@@ -95,6 +97,40 @@ Cost cost_of(const ir::Definition &d) {
     counter.visit_expr(value);
   }
   return counter.cost;
+}
+
+/// The operations on float16 and bfloat16 values of a Func: computed in float32 and rounded after each one.
+class EmulatedFinder final : public ir::IRGraphVisitor {
+public:
+  std::set<std::string> found;
+
+protected:
+  bool enter(const ir::IRNode *node) override {
+    if (!ir::IRGraphVisitor::enter(node)) return false;
+    if (node->node_type == ir::NodeKind::Select || !is_operation(node)) return true;
+    const Type t = static_cast<const ir::BaseExprNode *>(node)->type;
+    if (!t.is_float() || t.bits() != 16) return true;
+    const std::string type = type_text(t.element_of());
+    if (node->node_type == ir::NodeKind::Call) {
+      found.insert(type + " " + static_cast<const ir::Call *>(node)->name.str());
+    } else {
+      static const std::map<ir::NodeKind, const char *> kNames = {
+          {ir::NodeKind::Add, "+"},   {ir::NodeKind::Sub, "-"},    {ir::NodeKind::Mul, "*"},
+          {ir::NodeKind::Div, "/"},   {ir::NodeKind::Mod, "%"},    {ir::NodeKind::Min, "min"},
+          {ir::NodeKind::Max, "max"}, {ir::NodeKind::Cast, "cast"}};
+      const auto it = kNames.find(node->node_type);
+      if (it != kNames.end()) found.insert(type + " " + it->second);
+    }
+    return true;
+  }
+};
+
+std::set<std::string> emulated(const ir::Function &f) {
+  EmulatedFinder finder;
+  for (const ir::Definition &d : f.definitions) {
+    for (const Expr &e : d.values) finder.visit_expr(e);
+  }
+  return finder.found;
 }
 
 // ---- the walk ---------------------------------------------------------------------------------------
@@ -464,6 +500,8 @@ Json func_json(const Algorithm &a, const Report &r, const ir::Function &f) {
   j["args"] = args;
   j["types"] = types;
   j["updates"] = f.stages() - 1;
+  const std::set<std::string> slow = emulated(f);
+  if (!slow.empty()) j["emulated"] = slow;
   if (!is_computed(a, r, f)) {
     j["compute"] = "inlined";
     return j;
@@ -494,6 +532,12 @@ void print_func(const Algorithm &a, const Report &r, const ir::Function &f) {
   std::printf("  %s   %s", signature(f).c_str(), to_string(f.pure().loc).c_str());
   if (f.has_updates()) std::printf("   %d updates", f.stages() - 1);
   std::printf("\n");
+  std::string slow;
+  for (const std::string &op : emulated(f)) slow += (slow.empty() ? "" : ", ") + op;
+  if (!slow.empty()) {
+    std::printf("      warning: emulated, in float32 with a rounding after each operation: %s\n",
+                slow.c_str());
+  }
   if (!is_computed(a, r, f)) {
     std::printf("      inlined\n");
     return;

@@ -16,6 +16,7 @@
 #include "../schedule/apply.h"
 #include "../schedule/loop_nest.h"
 #include "../schedule/text.h"
+#include "callable.h"
 #include "compiled.h"
 #include "program.h"
 
@@ -298,6 +299,13 @@ public:
           break;
       }
     }
+  }
+
+  /// All arguments at once, for Callable.
+  void set_args(std::vector<const void *> args) { args_ = std::move(args); }
+  int run_plain() {
+    code_->run(args_, &context_);
+    return context_.error().code;
   }
 
   void need_inputs() const {
@@ -614,6 +622,78 @@ std::string Pipeline::loop_nest() {
 
 void Pipeline::print_loop_nest() { std::fputs(loop_nest().c_str(), stderr); }
 
+// ---- Callable -----------------------------------------------------------------------------------
+
+struct Callable::State {
+  Pipeline pipeline;
+  std::shared_ptr<const driver::Compiled> code;
+};
+
+Callable Pipeline::compile_to_callable(const std::vector<Argument> &args, const Target &t) {
+  Pipeline p = with_args(args, {});
+  Ref<RefCounted> own(new driver::JitCache);  // its argument order is its own
+  const driver::JitCache &mine = cache();
+  auto &copy = *static_cast<driver::JitCache *>(own.get());
+  copy.handlers = mine.handlers;
+  copy.has_file = mine.has_file;
+  copy.file = mine.file;
+  copy.externs = mine.externs;
+  copy.requirements = mine.requirements;
+  p.cache_ = own;
+  auto state = std::make_shared<Callable::State>();
+  state->pipeline = p;
+  state->code = driver::code_for(p, t);
+  size_t inputs = 0;
+  for (const lower::LoweredArgument &a : state->code->function().args) {
+    if (a.kind == lower::LoweredArgument::Kind::OutputBuffer) continue;
+    if (inputs++ < args.size()) continue;
+    raise(Diagnostic("L0105", lang::recent_position(),
+                     "the input " + a.name + " is not among the arguments of compile_to_callable")
+              .fix("name every Param and ImageParam that the pipeline uses"));
+  }
+  Callable c;
+  c.state_ = std::move(state);
+  return c;
+}
+
+// Which is the first that belongs to the pipeline: a context comes before.
+size_t Callable::check(const Arg *args, size_t n) const {
+  if (!state_) raise(Diagnostic("L0101", lang::recent_position(), "an empty Callable is called"));
+  const std::vector<lower::LoweredArgument> &wanted = state_->code->function().args;
+  const size_t first = n > 0 && args[0].kind == Arg::Context ? 1 : 0;
+  if (n - first != wanted.size()) {
+    raise(Diagnostic("L0105", lang::recent_position(),
+                     "a Callable is called with " + std::to_string(n - first) + " arguments")
+              .because("the pipeline " + state_->code->function().name.str() + " has " +
+                       std::to_string(wanted.size()) + ", inputs first, outputs last"));
+  }
+  for (size_t i = 0; i < wanted.size(); i++) {
+    const lower::LoweredArgument &w = wanted[i];
+    const bool scalar = w.kind == lower::LoweredArgument::Kind::InputScalar;
+    const Arg &a = args[first + i];
+    if (scalar ? a.kind == Arg::Scalar && a.type == w.type : a.kind == Arg::BufferArg) continue;
+    raise(Diagnostic("L0102", lang::recent_position(),
+                     "argument " + std::to_string(i) + " of a Callable, " + w.name + ", is " +
+                         (a.kind == Arg::Scalar      ? "a number of type " + to_string(a.type)
+                          : a.kind == Arg::BufferArg ? std::string("a buffer")
+                                                     : std::string("a context")))
+              .because("it is " + (scalar ? "a number of type " + to_string(w.type)
+                                          : "a buffer of " + to_string(w.type))));
+  }
+  return first;
+}
+
+int Callable::call(const Arg *args, size_t n) const {
+  const size_t first = check(args, n);
+  auto *user = first ? static_cast<JITUserContext *>(const_cast<void *>(args[0].pointer)) : nullptr;
+  driver::Call run(state_->pipeline, state_->code, user);
+  std::vector<const void *> pointers;
+  for (size_t i = first; i < n; i++)
+    pointers.push_back(args[i].kind == Arg::Scalar ? &args[i].bits : args[i].pointer);
+  run.set_args(std::move(pointers));
+  return run.run_plain();
+}
+
 // ---- Func: the same through a Pipeline of one output ---------------------------------------------
 
 Pipeline Func::pipeline() const {
@@ -651,7 +731,7 @@ void Func::print_loop_nest() { pipeline().print_loop_nest(); }
 Module Func::compile_to_module(const std::vector<Argument> &, const std::string &, const Target &) {
   lang::refuse_later("Func::compile_to_module", lang::recent_position());
 }
-Callable Func::compile_to_callable(const std::vector<Argument> &, const Target &) {
-  lang::refuse_later("Func::compile_to_callable", lang::recent_position());
+Callable Func::compile_to_callable(const std::vector<Argument> &args, const Target &t) {
+  return pipeline().compile_to_callable(args, t);
 }
 }  // namespace calotype

@@ -4,6 +4,7 @@
 // once compiled. Errors of a run are thrown here, after the generated code has returned its code.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +39,7 @@ struct CALO_EXPORT Argument {
 class CALO_EXPORT Realization {
 public:
   explicit Realization(std::vector<Buffer<void, -1>> images) : images_(std::move(images)) {}
+  Realization(std::initializer_list<Buffer<void, -1>> images) : images_(images) {}
   template <typename T, int D, typename... Rest>
   Realization(const Buffer<T, D> &first, const Rest &...rest)
       : images_{Buffer<void, -1>(first), Buffer<void, -1>(rest)...} {}
@@ -163,6 +165,8 @@ public:
   std::string schedule_text();
 
   std::vector<Argument> infer_arguments() const;
+  /// A C++ function of `args` in this order, then the outputs: callable.h.
+  Callable compile_to_callable(const std::vector<Argument> &args, const Target &t = Target());
   JITHandlers &jit_handlers();
   /// What the names of extern stages and C functions stand for; other names are looked up in the process.
   void set_jit_externs(const std::vector<std::pair<std::string, JITExtern>> &externs);

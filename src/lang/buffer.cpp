@@ -70,4 +70,6 @@ Expr load_buffer(const Ref<BufferContents> &c, const Coordinate *coords, size_t 
   return ir::make_image_call(p->type, p, index_exprs(std::move(args), c->name, at));
 }
 
+void no_devices(const char *what) { refuse_later(what, recent_position()); }
+
 }  // namespace calotype::lang

@@ -39,6 +39,7 @@ CALO_EXPORT void check_contents(const Ref<BufferContents> &c, Type t, int rank);
 CALO_EXPORT Expr load_buffer(const Ref<BufferContents> &c, const Coordinate *coords, size_t n,
                              SrcLoc at);
 CALO_EXPORT Region region_of(const Ref<BufferContents> &c);
+[[noreturn]] CALO_EXPORT void no_devices(const char *what);
 [[noreturn]] CALO_EXPORT void undefined_buffer();
 
 template <typename... Args>
@@ -127,6 +128,14 @@ public:
   }
   static Buffer make_interleaved(int w, int h, int c, const std::string &name = {}) {
     return Buffer(std::vector<int>{w, h, c}, std::vector<int>{2, 0, 1}, name);
+  }
+  static Buffer make_interleaved(Type t, int w, int h, int c, const std::string &name = {}) {
+    return Buffer(
+        lang::RuntimeBuffer(halide_type_t(t), std::vector<int>{w, h, c}, std::vector<int>{2, 0, 1}),
+        name);
+  }
+  static Buffer make_interleaved(T *data, int w, int h, int c, const std::string &name = {}) {
+    return Buffer(data, std::vector<halide_dimension_t>{{0, w, c}, {0, h, c * w}, {0, c, 1}}, name);
   }
   template <typename T2, int D2>
   static Buffer make_with_shape_of(const Buffer<T2, D2> &b, const std::string &name = {}) {
@@ -247,6 +256,13 @@ public:
   void set_device_dirty(bool on = true) { held().buffer.set_device_dirty(on); }
   bool has_device_allocation() const { return held().buffer.has_device_allocation(); }
   int copy_to_host(void *cx = nullptr) { return held().buffer.copy_to_host(cx); }
+  /// Refused by L0901: there are no devices yet.
+  template <typename... Args> int copy_to_device(const Args &...) const {
+    lang::no_devices("Buffer::copy_to_device");
+  }
+  template <typename... Args> int device_malloc(const Args &...) const {
+    lang::no_devices("Buffer::device_malloc");
+  }
   int device_sync(void *cx = nullptr) { return held().buffer.device_sync(cx); }
   int device_free(void *cx = nullptr) { return held().buffer.device_free(cx); }
   const Ref<lang::BufferContents> &contents() const { return contents_; }

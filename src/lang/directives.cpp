@@ -602,4 +602,7 @@ Func &Func::no_profiling(SrcLoc at) {
   return *this;
 }
 
+std::ostream &operator<<(std::ostream &o, MemoryType m) { return o << lang::memory_text(m); }
+std::ostream &operator<<(std::ostream &o, TailStrategy t) { return o << schedule::tail_name(t); }
+
 }  // namespace calotype

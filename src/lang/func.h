@@ -286,6 +286,9 @@ private:
   std::vector<Expr> under_;  ///< conditions of the specialization that this is, outermost first
 };
 
+CALO_EXPORT std::ostream &operator<<(std::ostream &o, MemoryType m);
+CALO_EXPORT std::ostream &operator<<(std::ostream &o, TailStrategy t);
+
 /// A function from integer points to values. Copies share the definition.
 class CALO_EXPORT Func {
 public:

@@ -10,7 +10,6 @@ namespace {
 }  // namespace
 
 void lang::refuse_name(const char *name) { calotype::refuse(name); }
-void Callable::refuse() const { calotype::refuse("Callable"); }
 void Derivative::refuse() const { calotype::refuse("Derivative"); }
 const std::vector<std::string> &Module::functions() const { refuse("Module::functions"); }
 

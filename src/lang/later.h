@@ -15,16 +15,6 @@ namespace lang {
 [[noreturn]] CALO_EXPORT void refuse_name(const char *name);
 }  // namespace lang
 
-/// A function that C++ calls through a type-erased handle.
-class CALO_EXPORT Callable {
-public:
-  template <typename... Args> int operator()(Args &&...) const { refuse(); }
-  template <typename... Args> auto make_std_function() const -> int (*)(Args...) { refuse(); }
-
-private:
-  [[noreturn]] void refuse() const;
-};
-
 /// A compiled unit: several functions and buffers.
 class CALO_EXPORT Module {
 public:
@@ -54,9 +44,6 @@ CALO_EXPORT Derivative propagate_adjoints(const Func &output, const Buffer<float
 
 CALO_EXPORT const halide_device_interface_t *get_device_interface_for_device_api(
     DeviceAPI api, const Target &t = Target(), const char *error_site = nullptr);
-template <typename... Args> Callable create_callable_from_generator(const Args &...) {
-  lang::refuse_name("create_callable_from_generator");
-}
 
 /// _0 and its kin by number.
 template <int N> struct ImplicitVar {

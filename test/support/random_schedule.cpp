@@ -393,6 +393,14 @@ private:
       std::vector<std::string> dims(f.args.begin(), f.args.end());
       line(i, 0, "reorder_storage(" + shuffled(dims) + ")");
     }
+    if (!p_.is_output(f.name) && dice_.chance(5)) {
+      line(i, 0,
+           dice_.pick(std::vector<std::string>{"trace_stores()", "trace_loads()",
+                                               "trace_realizations()"}));
+    }
+    bool images = false;
+    for (const ir::ParameterRef &param : p_.params) images = images || param->is_buffer;
+    if (!p_.is_output(f.name) && dice_.chance(images ? 1 : 20)) line(i, 0, "memoize()");
   }
 
   bool choose_atomic(int i, int stage) {

@@ -149,7 +149,7 @@ TEST_CASE("misuse: what is not available yet is refused by name") {
   CHECK_DIAG(f.compile_to_module({}), "L0901", "compile_to_module");
   CHECK_DIAG(propagate_adjoints(f), "L0901", "propagate_adjoints");
   CHECK_DIAG(JITExtern(f), "L0901", "a Func as JITExtern");
-  CHECK_DIAG(Callable()(1, 2), "L0901", "Callable");
+  CHECK_DIAG(Callable()(1, 2), "L0101", "empty Callable");
   CHECK_DIAG(f.compile_to({{OutputFileType::c_header, "x.h"}}, {}, "f"), "L0901", "x.h");
 }
 
