@@ -3,7 +3,7 @@
 // A cascade is a chain of reductions over one domain where later ones use the results of earlier ones: a row maximum,
 // the sum of exp(x - maximum), a weighted sum. plan_online finds, by factoring the definitions, how an accumulator that
 // was made with older results is brought up to newer ones (the repair), what may wait until the end, and why all that
-// is legal; or refuses (S0801 to S0814). Nothing here knows of schedules. docs/online.md explains plan and refusals.
+// is legal; or refuses (S0801 to S0814). Nothing here knows of schedules. docs/online.md explains both.
 #pragma once
 
 #include <optional>

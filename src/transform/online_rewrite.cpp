@@ -15,8 +15,8 @@ namespace {
 
 class Rewriter {
 public:
-  Rewriter(const Program &p, const OnlinePlan &plan, const Expr &block)
-      : p_(p), plan_(plan), block_(block) {}
+  Rewriter(const Program &p, const OnlinePlan &plan, const Expr &block, const Expr &splits)
+      : p_(p), plan_(plan), block_(block), splits_(splits) {}
 
   OnlineRewrite run() {
     name_loops();
@@ -54,9 +54,16 @@ private:
       min_ = r.min;
       extent_ = r.extent;
     }
-    const Expr one = make_int(Int(32), 1);
+    split_ = plan_.var + ".s";
     out_.block_var = outer_;
-    out_.blocks = analysis::simplify(make_div(make_add(extent_, make_sub(block_, one)), block_));
+    const Expr blocks = quotient_up(extent_, block_);
+    out_.blocks = splits_.defined() ? quotient_up(blocks, splits_) : blocks;
+    if (splits_.defined()) out_.split_var = plan_.var + ".m";
+  }
+
+  static Expr quotient_up(const Expr &a, const Expr &b) {
+    const Expr one = make_int(Int(32), 1);
+    return analysis::simplify(make_div(make_add(a, make_sub(b, one)), b));
   }
 
   static std::string name_of(const Member &m, const Program &p) {
@@ -67,22 +74,34 @@ private:
   Name part(const Member &m) const { return name_of(m, p_) + ".part"; }
   Name state(const Member &m) const { return name_of(m, p_) + ".state"; }
   Name now(const Member &m) const { return name_of(m, p_) + ".now"; }
+  Name merge(const Member &m) const { return name_of(m, p_) + ".merge"; }
+  Name whole(const Member &m) const { return name_of(m, p_) + ".whole"; }
 
   static std::vector<Expr> vars(const std::vector<Name> &names) {
     std::vector<Expr> r;
     for (const Name &n : names) r.push_back(make_var(n));
     return r;
   }
-  static std::vector<Expr> with(std::vector<Expr> args, const Expr &t) {
-    args.push_back(t);
+  /// A state: after some block (of some split), or the merged one after some split.
+  struct Place {
+    bool merged = false;
+    std::vector<Expr> index;
+  };
+  Place after(const Expr &t) const {
+    return splits_.defined() ? Place{false, {make_var(split_), t}} : Place{false, {t}};
+  }
+  static std::vector<Expr> with(std::vector<Expr> args, const Place &at) {
+    args.insert(args.end(), at.index.begin(), at.index.end());
     return args;
   }
+  static Expr before(const Expr &t) { return make_sub(t, make_int(Int(32), 1)); }
 
   Function function(Name name, const Member &m, std::vector<Type> types, bool with_time) const {
     Function f;
     f.name = name;
     f.loc = m.loc;
     f.args = m.args;
+    if (with_time && splits_.defined()) f.args.push_back(split_);
     if (with_time) f.args.push_back(time_);
     f.types = std::move(types);
     return f;
@@ -96,18 +115,21 @@ private:
     return d;
   }
 
-  Expr last_block() const {
-    return analysis::simplify(make_sub(out_.blocks, make_int(Int(32), 1)));
+  /// The state after everything.
+  Place last() const {
+    const Expr &n = splits_.defined() ? splits_ : out_.blocks;
+    return {splits_.defined(), {analysis::simplify(before(n))}};
   }
 
   // ---- references and centers at a time --------------------------------------------------------------
 
-  /// m's references as the values after block t.
-  Substitution references_at(const Member &m, const Expr &t) const {
+  /// m's references as the values at a place.
+  Substitution references_at(const Member &m, const Place &at) const {
     Substitution map;
     for (const Reference &r : m.references) {
       const Member &o = plan_.members[static_cast<size_t>(r.member)];
-      map[r.symbol] = make_func_call(r.type, now(o), with(r.args, t), r.value);
+      map[r.symbol] =
+          make_func_call(r.type, at.merged ? whole(o) : now(o), with(r.args, at), r.value);
     }
     return map;
   }
@@ -115,26 +137,40 @@ private:
   /// m's references as results; counts have no Func of their own.
   Substitution results(const Member &m) const {
     Substitution map;
-    const Expr last = last_block();
     for (const Reference &r : m.references) {
       const Member &o = plan_.members[static_cast<size_t>(r.member)];
       const int value = o.written.size() > 1 ? r.value : o.value_index;
-      map[r.symbol] = o.counts ? make_func_call(r.type, now(o), with(r.args, last), 0)
-                               : make_func_call(r.type, o.func, r.args, value);
+      map[r.symbol] = make_func_call(r.type, o.func, r.args, value);
+    }
+    const Substitution at_end = references_at(m, last());
+    for (const Reference &r : m.references) {
+      if (plan_.members[static_cast<size_t>(r.member)].counts) map[r.symbol] = at_end.at(r.symbol);
     }
     return map;
   }
 
-  void bind_centers(const Member &m, const Expr &t, bool before, Substitution &map) const {
-    const Substitution at = references_at(m, t);
-    for (const Center &c : m.centers) map[before ? c.before : c.now] = substitute(at, c.running);
+  void bind_centers(const Member &m, const Place &at, bool old, Substitution &map) const {
+    const Substitution values = references_at(m, at);
+    for (const Center &c : m.centers) map[old ? c.before : c.now] = substitute(values, c.running);
   }
 
-  void bind_accumulators(const Member &m, const std::vector<Expr> &at, Substitution &map) const {
+  void bind_accumulators(const Member &m, const Place &at, Substitution &map) const {
     for (size_t i = 0; i < m.accumulators.size(); i++) {
       const Accumulator &a = m.accumulators[i];
-      map[a.symbol] = make_func_call(a.type, state(m), at, static_cast<int>(i));
+      map[a.symbol] = make_func_call(a.type, at.merged ? merge(m) : state(m),
+                                     with(vars(m.args), at), static_cast<int>(i));
     }
+  }
+
+  /// The accumulators at a place, brought from its centers to those of another.
+  std::vector<Expr> repaired(const Member &m, const Place &from, const Place &to) const {
+    Substitution map;
+    bind_centers(m, from, true, map);
+    bind_centers(m, to, false, map);
+    bind_accumulators(m, from, map);
+    std::vector<Expr> r;
+    for (const Accumulator &a : m.accumulators) r.push_back(substitute(map, a.repair));
+    return r;
   }
 
   // ---- the Funcs of one member -----------------------------------------------------------------------
@@ -156,8 +192,13 @@ private:
     }
     add_part(m, types, identities);
     add_state(m, types, identities);
-    add_now(m);
+    add_values(m, now(m), after(make_var(time_)));
+    if (splits_.defined()) {
+      add_merge(m, types, identities);
+      add_values(m, whole(m), {true, {make_var(split_)}});
+    }
     OnlineStage stage;
+    if (splits_.defined()) stage.merge = merge(m);
     stage.func = state(m);
     stage.part = part(m);
     if (index + 1 < plan_.members.size()) stage.now = now(m);
@@ -183,11 +224,12 @@ private:
     Definition d;
     d.loc = m.loc;
     d.args = vars(f.args);
-    const Expr offset =
-        analysis::simplify(make_add(make_mul(make_var(time_), block_), make_var(inner_)));
+    Expr number = make_var(time_);
+    if (splits_.defined()) number = make_add(make_mul(make_var(split_), out_.blocks), number);
+    const Expr offset = analysis::simplify(make_add(make_mul(number, block_), make_var(inner_)));
     Substitution map;
     map[plan_.var] = analysis::simplify(make_add(min_, offset));
-    bind_centers(m, make_var(time_), false, map);
+    bind_centers(m, after(make_var(time_)), false, map);
     std::vector<Expr> old, terms;
     for (size_t i = 0; i < m.accumulators.size(); i++) {
       old.push_back(make_func_call(types[i], f.name, d.args, static_cast<int>(i)));
@@ -213,29 +255,42 @@ private:
     f.definitions.push_back(pure(f, identities));
     Definition d;
     d.loc = m.loc;
-    const Expr t = make_var(outer_), before = make_sub(t, make_int(Int(32), 1));
-    d.args = with(vars(m.args), t);
-    Substitution map;
-    bind_centers(m, before, true, map);
-    bind_centers(m, t, false, map);
-    bind_accumulators(m, with(vars(m.args), before), map);
-    std::vector<Expr> left, right;
-    for (size_t i = 0; i < m.accumulators.size(); i++) {
-      left.push_back(substitute(map, m.accumulators[i].repair));
+    const Place now = after(make_var(outer_));
+    d.args = with(vars(m.args), now);
+    const std::vector<Expr> left = repaired(m, after(before(make_var(outer_))), now);
+    std::vector<Expr> right;
+    for (size_t i = 0; i < m.accumulators.size(); i++)
       right.push_back(make_func_call(types[i], part(m), d.args, static_cast<int>(i)));
-    }
     d.values = combine(m, left, right);
     d.rvars.push_back({outer_, make_int(Int(32), 0), out_.blocks});
     f.definitions.push_back(std::move(d));
     out_.program.funcs.push_back(std::move(f));
   }
 
-  void add_now(const Member &m) {
+  void add_merge(const Member &m, const std::vector<Type> &types,
+                 const std::vector<Expr> &identities) {
+    Function f = function(merge(m), m, types, false);
+    f.args.push_back(split_);
+    f.definitions.push_back(pure(f, identities));
+    Definition d;
+    d.loc = m.loc;
+    const Expr s = make_var(out_.split_var);
+    const Place now{true, {s}};
+    d.args = with(vars(m.args), now);
+    d.values = combine(m, repaired(m, {true, {before(s)}}, now),
+                       repaired(m, {false, {s, analysis::simplify(before(out_.blocks))}}, now));
+    d.rvars.push_back({out_.split_var, make_int(Int(32), 0), splits_});
+    f.definitions.push_back(std::move(d));
+    out_.program.funcs.push_back(std::move(f));
+  }
+
+  void add_values(const Member &m, Name name, const Place &at) {
     std::vector<Type> types;
     for (const Expr &v : m.values) types.push_back(v.type());
-    Function f = function(now(m), m, types, true);
-    Substitution map = references_at(m, make_var(time_));
-    bind_accumulators(m, vars(f.args), map);
+    Function f = function(name, m, types, !at.merged);
+    if (at.merged) f.args.push_back(split_);
+    Substitution map = references_at(m, at);
+    bind_accumulators(m, at, map);
     std::vector<Expr> values;
     for (const Expr &v : m.values) values.push_back(substitute(map, v));
     f.definitions.push_back(pure(f, std::move(values)));
@@ -260,13 +315,12 @@ private:
   }
 
   Expr result(const Member &m, size_t value) const {
-    const Expr last = last_block();
     const Substitution final_values = results(m);
     Substitution accumulators;
-    bind_accumulators(m, with(vars(m.args), last), accumulators);
+    bind_accumulators(m, last(), accumulators);
     if (m.repairs_at_end) {
       Substitution map = accumulators;
-      bind_centers(m, last, true, map);
+      bind_centers(m, last(), true, map);
       for (const Center &c : m.centers) map[c.now] = substitute(final_values, c.last);
       for (const Accumulator &a : m.accumulators)
         accumulators[a.symbol] = substitute(map, a.repair);
@@ -297,15 +351,16 @@ private:
 
   const Program &p_;
   const OnlinePlan &plan_;
-  Expr block_, min_, extent_;
-  Name outer_, inner_, time_;
+  Expr block_, splits_, min_, extent_;
+  Name outer_, inner_, time_, split_;
   OnlineRewrite out_;
 };
 
 }  // namespace
 
-OnlineRewrite rewrite_online(const Program &p, const OnlinePlan &plan, const Expr &block) {
-  return Rewriter(p, plan, block).run();
+OnlineRewrite rewrite_online(const Program &p, const OnlinePlan &plan, const Expr &block,
+                             const Expr &splits) {
+  return Rewriter(p, plan, block, splits).run();
 }
 
 }  // namespace calotype::transform

@@ -91,6 +91,27 @@ TEST_CASE("online: the rewritten program gives what the algorithm gives") {
   }
 }
 
+TEST_CASE("online: split over the loop, merged states give what the algorithm gives") {
+  for (const Known &k : known_cascades()) {
+    INFO(std::string(k.name));
+    const ir::Program p = ir::parse_program(cascade_text(k.funcs));
+    const OnlineResult r = plan_of(cascade_text(k.funcs), k.members);
+    REQUIRE(r);
+    if (r.plan->rvars.size() > 1) continue;
+    for (int splits : {1, 2, 3, 7}) {
+      const OnlineRewrite w =
+          rewrite_online(p, *r.plan, ir::make_int(Int(32), 5), ir::make_int(Int(32), splits));
+      INFO(ir::to_string(w.program));
+      const auto problems = ir::verify(w.program);
+      CHECK_MESSAGE(problems.empty(), (problems.empty() ? "" : problems[0]));
+      CHECK(w.stages.back().merge == "O.merge");
+      for (int n : {-40, 2, 40}) {
+        CHECK(difference(run(p, 11, 3, n), run(w.program, 11, 3, n), 1) == "");
+      }
+    }
+  }
+}
+
 TEST_CASE("online: lengths that no block divides") {
   for (int length : {0, 1, 7, 33}) {
     const std::string domain = "r in 2 +: " + std::to_string(length);
