@@ -61,6 +61,7 @@ private:
   void changed() {
     visited_.clear();
     keep_.clear();
+    indices_.clear();
   }
 
 #define CALO_ONCE(K)                           \
@@ -230,12 +231,20 @@ private:
     if (dims.empty()) dims.resize(args.size());
     CALO_ASSERT(dims.size() == args.size(), "accesses of different dimensions: " + name.str());
     for (size_t d = 0; d < args.size(); d++) {
-      Interval i = bounder_.of(resolved(args[d]));
+      const Interval i = of_index(args[d]);
       bool present = false;
       for (const Interval &old : dims[d])
         present = present || (same(old.min, i.min) && same(old.max, i.max));
       if (!present) dims[d].push_back(i);
     }
+  }
+  /// Stencils and pyramids read at few different indices many times.
+  Interval of_index(const Expr &index) {
+    for (const auto &[known, interval] : indices_) {
+      if (equal(known, index)) return interval;
+    }
+    indices_.emplace_back(index, bounder_.of(resolved(index)));
+    return indices_.back().second;
   }
   static bool same(const Expr &a, const Expr &b) {
     if (!a.defined() || !b.defined()) return a.defined() == b.defined();
@@ -257,6 +266,7 @@ private:
   Bounder bounder_;
   Substitution lets_;
   std::unordered_map<Name, std::vector<std::vector<Interval>>> touched_;
+  std::vector<std::pair<Expr, Interval>> indices_;  ///< of this state of the walk
   std::unordered_set<const IRNode *> visited_;
   std::vector<Expr> keep_;
 };
