@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "codegen/jit.h"
+#include "codegen/object.h"
 #include "programs.h"
 
 using namespace calotype;
@@ -125,7 +126,8 @@ TEST_CASE("reductions: machine code has dot products and atomic updates") {
   const auto assembly = [&](const std::string &program, const std::string &lines) {
     const ir::Program p = ir::parse_program(program);
     const auto s = schedule::parse_schedule("calotype 1\n" + lines, "test.sched");
-    return codegen::compile_to_assembly(lower::lower(schedule::apply(p, s, t), t), t);
+    return codegen::compile_object(lower::lower(schedule::apply(p, s, t), t), t, "f",
+                                   codegen::ObjectForm::Assembly);
   };
   const std::string dot =
       "program p {\n  param in0: u8[1]\n  param in1: i8[1]\n  func out(x): i32 {\n    out(x) = 0\n"
