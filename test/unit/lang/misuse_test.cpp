@@ -150,7 +150,6 @@ TEST_CASE("misuse: what is not available yet is refused by name") {
   CHECK_DIAG(propagate_adjoints(f), "L0901", "propagate_adjoints");
   CHECK_DIAG(JITExtern(f), "L0901", "a Func as JITExtern");
   CHECK_DIAG(Callable()(1, 2), "L0101", "empty Callable");
-  CHECK_DIAG(f.compile_to({{OutputFileType::c_header, "x.h"}}, {}, "f"), "L0901", "x.h");
 }
 
 TEST_CASE("misuse: edges") {

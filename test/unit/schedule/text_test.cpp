@@ -205,7 +205,7 @@ TEST_CASE("cpp: names, declarations and tails") {
       "output.split(y, yo, yi, 4, GuardWithIf).vectorize(x, n).reorder(x.v, x)\n");
   CHECK(schedule::print_schedule_cpp(s, p) ==
         "{\n"
-        "  Var x(\"x\"), x_v(\"x.v\"), y(\"y\"), yi(\"yi\"), yo(\"yo\");\n"
+        "  Var x(\"x\"), x_v(\"x_v\"), y(\"y\"), yi(\"yi\"), yo(\"yo\");\n"
         "  RVar ri_r(\"ri\"), ro_r(\"ro\");\n"
         "  const Expr n_let = get_target().natural_vector_size(Int(32));\n"
         "  sum.compute_at(output, yo);\n"
