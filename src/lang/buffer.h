@@ -126,7 +126,7 @@ public:
     return Buffer(data, std::vector<int>(), name);
   }
   static Buffer make_interleaved(int w, int h, int c, const std::string &name = {}) {
-    return Buffer({w, h, c}, {2, 0, 1}, name);
+    return Buffer(std::vector<int>{w, h, c}, std::vector<int>{2, 0, 1}, name);
   }
   template <typename T2, int D2>
   static Buffer make_with_shape_of(const Buffer<T2, D2> &b, const std::string &name = {}) {

@@ -101,6 +101,11 @@ void fill_random(const Image &image, uint64_t seed) {
 
 void fill_constant(const Image &image, uint64_t bits, bool diagonal_only) {
   const auto bytes = static_cast<size_t>(image.type().bytes());
+  const bool same_bytes = bits == (bits & 0xff) * 0x0101010101010101u >> (64 - 8 * bytes);
+  if (same_bytes && (!diagonal_only || bits == 0) && image.size_in_bytes() > 0) {
+    std::memset(image.raw_buffer()->host, static_cast<int>(bits & 0xff), image.size_in_bytes());
+    return;
+  }
   each_element(image, [&](uint8_t *at, const std::vector<int> &pos, uint64_t) {
     bool diagonal = true;
     for (int p : pos) diagonal = diagonal && p == pos[0];
