@@ -66,8 +66,8 @@ Value *Ops::float_to_int(Type to, Type from, Value *v) {
   Value *low = real(v->getType(), static_cast<double>(to.min_int()));
   Value *high = real(v->getType(), static_cast<double>(to.max_uint()));
   if (to.is_int()) v = b_.CreateSelect(b_.CreateFCmpORD(v, v), v, real(v->getType(), 0.0));
-  v = b_.CreateSelect(b_.CreateFCmpOGT(v, low), v, low);
-  v = b_.CreateSelect(b_.CreateFCmpOLT(v, high), v, high);
+  v = float_extreme(true, v, low);
+  v = float_extreme(false, v, high);
   Value *whole = b_.CreateFPToSI(v, with_lanes_of(b_.getInt32Ty(), v));
   return b_.CreateTrunc(whole, target, "", to.is_uint(), to.is_int());  // packs without masking
 }
@@ -79,12 +79,10 @@ Value *Ops::float_to_int32(Type to, Type from, Value *v) {
   llvm::Type *target = type(to.with_lanes(from.lanes()));
   bool is_double = from.bits() == 64;
   Value *below_2_31 = real(f, is_double ? 2147483647.0 : 2147483520.0);
-  auto capped = [&](Value *x) {
-    return b_.CreateSelect(b_.CreateFCmpOLT(x, below_2_31), x, below_2_31);
-  };
+  auto capped = [&](Value *x) { return float_extreme(false, x, below_2_31); };
   if (to.is_int()) {
     Value *low = real(f, -0x1p31);
-    Value *clamped = capped(b_.CreateSelect(b_.CreateFCmpOGT(v, low), v, low));
+    Value *clamped = capped(float_extreme(true, v, low));
     Value *whole = b_.CreateFPToSI(clamped, target);
     if (!is_double) {
       Value *high = b_.CreateFCmpOGE(v, real(f, 0x1p31));
@@ -93,7 +91,7 @@ Value *Ops::float_to_int32(Type to, Type from, Value *v) {
     return b_.CreateSelect(b_.CreateFCmpORD(v, v), whole, llvm::Constant::getNullValue(target));
   }
   Value *zero = real(f, 0.0);
-  Value *positive = b_.CreateSelect(b_.CreateFCmpOGT(v, zero), v, zero);
+  Value *positive = float_extreme(true, v, zero);
   Value *large = b_.CreateFCmpOGE(positive, real(f, 0x1p31));
   Value *rest = b_.CreateFSub(positive, b_.CreateSelect(large, real(f, 0x1p31), zero));
   Value *whole = b_.CreateFPToSI(capped(rest), target);

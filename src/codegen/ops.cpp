@@ -157,12 +157,31 @@ Value *Ops::compare(NodeKind op, Type t, Value *a, Value *b) {
 }
 
 // fcmp olt + select becomes one minps: the second operand where one is NaN or both are zero, as nodes.def says.
+// InstCombine (LLVM 22) takes the outer one of max(max(c, x), c) away, although only that turns a NaN x into c. Here
+// the inner one goes, which never matters.
+Value *Ops::float_extreme(bool larger, Value *a, Value *b) {
+  const auto order = larger ? llvm::CmpInst::FCMP_OGT : llvm::CmpInst::FCMP_OLT;
+  if (auto *inner = llvm::dyn_cast<llvm::SelectInst>(a)) {
+    auto *c = llvm::dyn_cast<llvm::FCmpInst>(inner->getCondition());
+    Value *x = inner->getFalseValue();
+    if (c && c->getPredicate() == order && c->getOperand(0) == b && c->getOperand(1) == x &&
+        inner->getTrueValue() == b) {
+      a = x;
+    }
+  }
+  return b_.CreateSelect(b_.CreateFCmp(order, a, b), a, b);
+}
+
 Value *Ops::float_binary(NodeKind op, Type t, Value *a, Value *b) {
   bool narrow = t.bits() == 16;
   auto wide = [&](Value *v) { return narrow ? widen_float(t, v) : v; };
   switch (op) {
-    case NodeKind::Min: return b_.CreateSelect(b_.CreateFCmpOLT(wide(a), wide(b)), a, b);
-    case NodeKind::Max: return b_.CreateSelect(b_.CreateFCmpOGT(wide(a), wide(b)), a, b);
+    case NodeKind::Min:
+      if (!narrow) return float_extreme(false, a, b);
+      return b_.CreateSelect(b_.CreateFCmpOLT(wide(a), wide(b)), a, b);
+    case NodeKind::Max:
+      if (!narrow) return float_extreme(true, a, b);
+      return b_.CreateSelect(b_.CreateFCmpOGT(wide(a), wide(b)), a, b);
     case NodeKind::Mod: {
       Value *whole = round_float(IntrinsicOp::floor, t, float_binary(NodeKind::Div, t, a, b));
       return float_binary(NodeKind::Sub, t, a, float_binary(NodeKind::Mul, t, b, whole));

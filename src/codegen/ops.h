@@ -56,6 +56,7 @@ private:
   Value *quotient(Type t, Value *a, Value *b);
   Value *shift(bool left, Type t, Type amount, Value *a, Value *b);
   Value *shift_by(bool left, Type t, Value *a, Value *n);
+  Value *float_extreme(bool larger, Value *a, Value *b);
   Value *round_float(ir::Intrinsic op, Type t, Value *v);
   Value *fma(Type t, Value *a, Value *b, Value *c);
   Value *absolute(Type t, Value *v);

@@ -231,6 +231,17 @@ TEST_CASE("awkward: numbers that are none keep to the rules") {
   CHECK(whole(1) == INT32_MAX);
   CHECK(whole(2) == INT32_MIN);
 
+  Func nested("nested");  // only the outer one replaces the NaN
+  const Expr zero = 0.f;
+  nested(x) = Tuple(max(max(zero, e), zero), min(min(zero, e), zero), max(zero, max(e, zero)));
+  nested.vectorize(x, 4);
+  const Realization ends = nested.realize({4});
+  for (int k = 0; k < 3; k++) {
+    const Buffer<float> end = ends[static_cast<size_t>(k)];
+    CHECK(end(0) == 0);
+    CHECK(end(3) == (k == 1 ? 0 : 300));
+  }
+
   Param<int> n("n");
   Func over("over");
   over(x) = cast<int>(cast<uint32_t>(n) + 1u > cast<uint32_t>(n));  // wraps, so not always true
