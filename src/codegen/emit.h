@@ -26,13 +26,27 @@ constexpr const char *kForeignFunction = "calo-foreign";
 /// What the module defines besides the function itself.
 enum class Interface {
   Jit,     ///< int NAME(void *context, const void *const *args): args as JitFunction::call's
-  Object,  ///< int NAME(arguments as declared) and int NAME_argv(void **args)
+  Object,  ///< the published interface, interface.cpp
 };
+
+/// Attribute of functions that every x86-64 must be able to run: they find out what may run.
+constexpr char kBaseline[] = "calo-baseline";
+
+struct ArgumentFacts;
 
 class Emitter {
 public:
   Emitter(llvm::Module &module, const Target &target, Interface interface);
-  void function(const lower::LoweredFunction &f);
+  /// `symbol`: the name in the module; messages use f.name.
+  void function(const lower::LoweredFunction &f, const std::string &symbol);
+  /// The published function `symbol` over functions of several targets, best first: calls the first
+  /// one that the processor can run. The last one judges for itself.
+  struct Choice {
+    Target target;
+    std::string symbol;
+  };
+  void dispatcher(const lower::LoweredFunction &f, const std::string &symbol,
+                  const std::vector<Choice> &choices);
 
 private:
   /// constant + sum of coefficient * leaf: an index in 64 bits. Terms are sorted by leaf, none has
@@ -101,7 +115,6 @@ private:
   llvm::Function *start_function(const std::string &name, const std::vector<llvm::Type *> &params,
                                  bool internal);
   void bind_arguments(const lower::LoweredFunction &f, Value *args);
-  void add_wrappers(const lower::LoweredFunction &f, llvm::Function *body);
   void add_scopes(const ir::Stmt &body);
   void finish_function();
   void stmt(const ir::Stmt &s);
@@ -121,6 +134,17 @@ private:
   llvm::BasicBlock *new_block(const char *name);
   Value *call_extern(const ExternFunction &f, const std::vector<Value *> &args);
   Value *error_call(const ir::Call *op);
+
+  // The published interface: interface.cpp.
+  void add_wrappers(const lower::LoweredFunction &f, llvm::Function *body);
+  std::vector<llvm::Type *> wrapper_params(const lower::LoweredFunction &f) const;
+  llvm::Function *start_wrapper(const std::string &name, const std::vector<llvm::Type *> &params);
+  void refuse_processor();
+  Value *can_run(const Target &t);
+  void add_metadata(const lower::LoweredFunction &f);
+  llvm::Constant *argument_metadata(const ArgumentFacts &a);
+  llvm::Constant *constant(llvm::Constant *value, const std::string &name);
+  llvm::Constant *embedded_image(const ir::Parameter &p);
 
   // Expressions: expr.cpp.
   Value *expr(const Expr &e);
@@ -179,6 +203,7 @@ private:
   Value *address(const ir::Name &name, Type element, const Expr &scalar_index);
   Value *offset(Type element, Value *pointer, Value *elements);
   Value *host(const ir::Name &name);
+  Value *wide_lanes(const Expr &index);
   std::vector<Value *> lane_addresses(const ir::Name &name, Type element, const Expr &index);
   /// `index` is rest + common in every lane, with as much in common as its sums allow.
   void split_uniform(const Expr &index, Expr *rest, Expr *common);
@@ -217,7 +242,8 @@ private:
   Interface interface_;
   llvm::IRBuilder<> b_;
   Ops ops_;
-  std::string pipeline_;
+  std::string pipeline_;  ///< in messages
+  std::string symbol_;
   Frame frame_;
   ir::Scope<Symbol> symbols_;
   std::unordered_map<uintptr_t, Cached> cache_;  ///< by node address

@@ -26,6 +26,11 @@ ExternFunction with_context(const char *name, const char *object_name, R (*)(voi
   return {name, object_name, true, CType<R>::get(), {CType<Ps>::get()...}};
 }
 
+template <typename R, typename... Ps>
+ExternFunction plain(const char *name, R (*)(Ps...)) {
+  return {name, name, false, CType<R>::get(), {CType<Ps>::get()...}};
+}
+
 const std::vector<ExternFunction> &table() {
 #define PUBLISHED(f, name) with_context(#f, name, &f)
 #define OWN(f) with_context(#f, #f, &f)
@@ -40,6 +45,7 @@ const std::vector<ExternFunction> &table() {
       OWN(calo_memo_store),
       OWN(calo_trace_event),
       OWN(calo_user_context),
+      plain("calo_device_dirty", &calo_device_dirty),
       OWN(calo_error_buffer_null),
       OWN(calo_error_host_null),
       OWN(calo_error_bad_type),
@@ -70,6 +76,7 @@ const std::vector<ExternFunction> &table() {
       OWN(calo_error_out_of_memory),
       OWN(calo_error_extern_stage),
       OWN(calo_error_internal),
+      OWN(calo_error_cannot_run),
   };
 #undef OWN
 #undef PUBLISHED

@@ -366,6 +366,26 @@ std::optional<Emitter::ClampedRamp> Emitter::clamped_ramp(const Expr &index) {
   return r;
 }
 
+// A vector index in 64 bits: sums and products are widened to their operands, so that a coordinate times a stride
+// cannot overflow. (x86 multiplies sign-extended 32-bit lanes to 64 bits in one instruction.)
+Value *Emitter::wide_lanes(const Expr &e) {
+  const int n = e.type().lanes();
+  if (e.type().element_of() == Int(32)) {
+    auto both = [&](const Expr &a, const Expr &b) {
+      Value *x = wide_lanes(a), *y = wide_lanes(b);
+      return ops_.binary(e.kind(), Int(64, n), x, y);
+    };
+    if (const auto *op = e.as<ir::Add>()) return both(op->a, op->b);
+    if (const auto *op = e.as<ir::Sub>()) return both(op->a, op->b);
+    if (const auto *op = e.as<ir::Mul>()) return both(op->a, op->b);
+    const auto *op = e.as<ir::Broadcast>();
+    if (op && op->value.type().is_scalar()) return ops_.splat(wide(op->value), n);
+  }
+  Value *v = expr(e);
+  llvm::Type *t = ops_.type(Int(64, n));
+  return e.type().is_uint() ? b_.CreateZExtOrTrunc(v, t) : b_.CreateSExtOrTrunc(v, t);
+}
+
 // Lane by lane. What all lanes add is taken out first, so that only the rest is computed as a vector.
 std::vector<Value *> Emitter::lane_addresses(const ir::Name &name, Type element,
                                              const Expr &index) {
@@ -381,13 +401,8 @@ std::vector<Value *> Emitter::lane_addresses(const ir::Name &name, Type element,
   }
   Expr rest, common;
   split_uniform(index, &rest, &common);
-  Value *base = address(name, element, common), *v = expr(rest);
-  for (int k = 0; k < n; k++) {
-    Value *i = ops_.lane(v, k);
-    i = index.type().is_uint() ? b_.CreateZExtOrTrunc(i, b_.getInt64Ty())
-                               : b_.CreateSExtOrTrunc(i, b_.getInt64Ty());
-    result.push_back(offset(element, base, i));
-  }
+  Value *base = address(name, element, common), *v = wide_lanes(rest);
+  for (int k = 0; k < n; k++) result.push_back(offset(element, base, ops_.lane(v, k)));
   return result;
 }
 

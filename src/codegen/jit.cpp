@@ -95,7 +95,7 @@ std::string identity_of(const Target &t) {
 /// `foreign`: the C functions that it calls by the program's wish.
 std::string object_of(const lower::LoweredFunction &f, const Target &t, bool keep,
                       std::vector<std::string> *foreign) {
-  auto m = emit_module(f, t, Interface::Jit);
+  auto m = emit_module(f, t, Interface::Jit, f.name.str());
   for (const llvm::Function &g : *m->module) {
     if (g.isDeclaration() && g.hasFnAttribute(kForeignFunction))
       foreign->push_back(g.getName().str());

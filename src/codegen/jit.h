@@ -33,10 +33,5 @@ using ForeignSymbols = std::vector<std::pair<std::string, void *>>;
 /// C functions that are not in `externs` are looked up in the process.
 CALO_EXPORT JitFunction compile_jit(const lower::LoweredFunction &f, const Target &t,
                                     bool keep = true, const ForeignSymbols &externs = {});
-/// What the machine would run, for people: optimised LLVM IR, assembly.
-CALO_EXPORT std::string compile_to_llvm_ir(const lower::LoweredFunction &f, const Target &t);
-CALO_EXPORT std::string compile_to_assembly(const lower::LoweredFunction &f, const Target &t);
-/// A native object file's bytes, with external symbols halide_* (product issue: runtime names).
-CALO_EXPORT std::string compile_to_object(const lower::LoweredFunction &f, const Target &t);
 
 }  // namespace calotype::codegen

@@ -69,16 +69,20 @@ llvm::Function *Emitter::start_function(const std::string &name,
 
 void Emitter::finish_function() { b_.CreateRet(b_.getInt32(0)); }
 
-void Emitter::function(const lower::LoweredFunction &f) {
+void Emitter::function(const lower::LoweredFunction &f, const std::string &symbol) {
   pipeline_ = f.name.str();
-  std::string name = interface_ == Interface::Jit ? pipeline_ : pipeline_ + ".body";
+  symbol_ = symbol;
+  const bool jit = interface_ == Interface::Jit;
   llvm::Type *ptr = b_.getPtrTy();
   add_scopes(f.body);
-  llvm::Function *body = start_function(name, {ptr, ptr}, interface_ == Interface::Object);
+  llvm::Function *body = start_function(jit ? symbol : symbol + ".body", {ptr, ptr}, !jit);
   bind_arguments(f, body->getArg(1));
   stmt(f.body);
   finish_function();
-  if (interface_ == Interface::Object) add_wrappers(f, body);
+  if (!jit) {
+    add_wrappers(f, body);
+    add_metadata(f);
+  }
 }
 
 void Emitter::bind_arguments(const lower::LoweredFunction &f, Value *args) {
@@ -102,41 +106,9 @@ void Emitter::bind_arguments(const lower::LoweredFunction &f, Value *args) {
   for (const ir::ParameterRef &p : f.embedded) {
     Symbol s;
     s.type = Handle();
-    s.value = slot();
+    s.value = interface_ == Interface::Jit ? slot() : embedded_image(*p);
     symbols_.push(p->name + ".buffer", s);
   }
-}
-
-// int NAME(buffers and scalars in order) and int NAME_argv(void **): both hand the body an array of pointers.
-void Emitter::add_wrappers(const lower::LoweredFunction &f, llvm::Function *body) {
-  std::vector<llvm::Type *> params;
-  bool context = target_.has_feature(Target::UserContext);
-  if (context) params.push_back(b_.getPtrTy());
-  for (const lower::LoweredArgument &a : f.args) {
-    bool scalar = a.kind == lower::LoweredArgument::Kind::InputScalar;
-    params.push_back(scalar ? ops_.memory_type(a.type) : b_.getPtrTy());
-  }
-  if (!f.embedded.empty()) {
-    raise(Diagnostic("T0103", {}, "an object file cannot hold the image " + f.embedded[0]->name)
-              .fix("pass it as a buffer argument"));
-  }
-  Value *null = llvm::ConstantPointerNull::get(b_.getPtrTy());
-  llvm::Function *plain = start_function(pipeline_, params, false);
-  auto *array = llvm::ArrayType::get(b_.getPtrTy(), std::max<size_t>(f.args.size(), 1));
-  Value *args = b_.CreateAlloca(array);
-  for (size_t i = 0; i < f.args.size(); i++) {
-    Value *arg = plain->getArg(static_cast<unsigned>(i + context));
-    Value *pointer = arg;
-    if (f.args[i].kind == lower::LoweredArgument::Kind::InputScalar) {
-      pointer = b_.CreateAlloca(arg->getType());
-      b_.CreateStore(arg, pointer);
-    }
-    b_.CreateStore(pointer, b_.CreateConstInBoundsGEP2_64(array, args, 0, i));
-  }
-  b_.CreateRet(b_.CreateCall(body, {context ? plain->getArg(0) : null, args}));
-
-  llvm::Function *argv = start_function(pipeline_ + "_argv", {b_.getPtrTy()}, false);
-  b_.CreateRet(b_.CreateCall(body, {null, argv->getArg(0)}));
 }
 
 // Storage under different names never overlaps (the front end checks the arguments): loads may move across stores.
@@ -349,10 +321,8 @@ void Emitter::parallel_loop(const ir::For *op, Value *min, Value *extent) {
     const Symbol *s = n == op->name ? nullptr : symbols_.find(n);
     if (!s) continue;
     captured.push_back({n, *s});
-    if (s->is_index) {
-      captured.back().second.value = b_.CreateTrunc(materialise(s->form), b_.getInt32Ty());
-    }
-    fields.push_back(ops_.memory_type(s->type));
+    if (s->is_index) captured.back().second.value = materialise(s->form);
+    fields.push_back(s->is_index ? b_.getInt64Ty() : ops_.memory_type(s->type));
   }
   auto *closure_type = llvm::StructType::get(cx_, fields);
   llvm::IRBuilder<> entry(frame_.entry, frame_.entry->begin());
@@ -360,7 +330,7 @@ void Emitter::parallel_loop(const ir::For *op, Value *min, Value *extent) {
   for (size_t i = 0; i < captured.size(); i++) {
     const Symbol &s = captured[i].second;
     Value *at = b_.CreateStructGEP(closure_type, closure, static_cast<unsigned>(i));
-    b_.CreateStore(to_memory(s.type, s.value), at);
+    b_.CreateStore(s.is_index ? s.value : to_memory(s.type, s.value), at);
   }
 
   Frame outer = std::move(frame_);
@@ -375,15 +345,19 @@ void Emitter::parallel_loop(const ir::For *op, Value *min, Value *extent) {
   };
   swap_scopes();
   llvm::Type *ptr = b_.getPtrTy();
-  std::string name = pipeline_ + ".parallel" + std::to_string(bodies_++) + "." + op->name.str();
+  std::string name = symbol_ + ".parallel" + std::to_string(bodies_++) + "." + op->name.str();
   llvm::Function *body = start_function(name, {ptr, b_.getInt32Ty(), ptr}, true);
   body->addParamAttr(2, llvm::Attribute::NoAlias);
   for (size_t i = 0; i < captured.size(); i++) {
     Symbol s = captured[i].second;
     Value *at = b_.CreateStructGEP(closure_type, body->getArg(2), static_cast<unsigned>(i));
-    s.value = from_memory(s.type, b_.CreateLoad(ops_.memory_type(s.type), at));
-    s.is_index = false;
-    s.depth = 0;
+    Value *v = b_.CreateLoad(fields[i], at);
+    if (s.is_index) {
+      s = index_symbol(leaf(v, 0));
+    } else {
+      s.value = from_memory(s.type, v);
+      s.depth = 0;
+    }
     symbols_.push(captured[i].first, s);
   }
   loop_body(op, b_.CreateSExt(body->getArg(1), b_.getInt64Ty()));

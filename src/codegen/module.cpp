@@ -5,7 +5,7 @@
 #include "module.h"
 
 #include "../base/diagnostic.h"
-#include "jit.h"
+#include "../runtime/runtime.h"
 
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
@@ -26,35 +26,6 @@
 
 namespace calotype::codegen {
 namespace {
-
-// Only what the target names: code must run, and give the same bits, on every machine of that description. (Every
-// processor with AVX has popcnt, every one with AVX2 has bmi1, bmi2 and lzcnt.)
-std::string feature_string(const Target &t) {
-  const char *const v4 =
-      "+avx2,+avx512f,+avx512cd,+avx512bw,+avx512dq,+avx512vl,+popcnt,+bmi,+bmi2,+lzcnt,+f16c,";
-  const char *const icelake =
-      "+avx512ifma,+avx512vbmi,+avx512vbmi2,+avx512vnni,+avx512bitalg,+avx512vpopcntdq,";
-  std::string s = "+sse2,+cx16,";
-  auto add = [&](Target::Feature f, const std::string &text) {
-    if (t.has_feature(f)) s += text;
-  };
-  add(Target::SSE41, "+sse4.1,");
-  add(Target::AVX, "+avx,+popcnt,");
-  add(Target::AVX2, "+avx2,+popcnt,+bmi,+bmi2,+lzcnt,");
-  add(Target::F16C, "+f16c,");
-  add(Target::AVXVNNI, "+avxvnni,");
-  add(Target::AVX512, "+avx2,+avx512f,+avx512cd,+f16c,+popcnt,+bmi,+bmi2,+lzcnt,");
-  add(Target::AVX512_KNL, "+avx2,+avx512f,+avx512cd,+f16c,+popcnt,+bmi,+bmi2,+lzcnt,");
-  add(Target::AVX512_Skylake, v4);
-  add(Target::AVX512_Cannonlake, std::string(v4) + "+avx512ifma,+avx512vbmi,");
-  add(Target::AVX512_Zen4, std::string(v4) + icelake + "+avx512bf16,+gfni,");
-  add(Target::AVX512_Zen5, std::string(v4) + icelake + "+avx512bf16,+gfni,+avxvnni,");
-  add(Target::AVX512_SapphireRapids, std::string(v4) + icelake + "+avx512bf16,+gfni,+avxvnni,");
-  add(Target::AVX10_1, std::string(v4) + icelake + "+avx512bf16,+gfni,+avxvnni,");
-  if (t.fuses_multiply_add()) s += "+fma,";
-  s.pop_back();
-  return s;
-}
 
 bool has_512_bits(const Target &t) {
   return t.features_any_of({Target::AVX512, Target::AVX512_KNL, Target::AVX512_Skylake,
@@ -80,9 +51,9 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target &t) {
   if (!target) raise(Diagnostic("T0104", {}, "LLVM has no x86 code generator: " + error));
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(triple, "x86-64", feature_string(t), options, llvm::Reloc::PIC_,
-                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, "x86-64", instructions_of(t).llvm, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+      llvm::CodeGenOptLevel::Default));
 }
 
 // LLVM's own handler prints and exits.
@@ -103,12 +74,13 @@ private:
 };
 
 void set_attributes(llvm::Module &m, const Target &t) {
-  std::string features = feature_string(t);
+  const std::string features = instructions_of(t).llvm;
   const char *width = has_512_bits(t) ? "512" : "256";
   for (llvm::Function &f : m) {
     f.setDoesNotThrow();
     if (f.isDeclaration()) continue;
     f.addFnAttr("target-cpu", "x86-64");
+    if (f.hasFnAttribute(kBaseline)) continue;
     f.addFnAttr("target-features", features);
     f.addFnAttr("prefer-vector-width", width);
     f.addFnAttr("min-legal-vector-width", width);
@@ -152,26 +124,77 @@ void optimise(CompiledModule &m) {
   }
 }
 
-std::unique_ptr<CompiledModule> emit_module(const lower::LoweredFunction &f, const Target &t,
-                                            Interface interface) {
+
+// Only what the target names: code must run, and give the same bits, on every machine of that description. (Every
+// processor with AVX has popcnt, every one with AVX2 has bmi1, bmi2 and lzcnt.)
+Instructions instructions_of(const Target &t) {
+  const char *const v4 =
+      "+avx2,+avx512f,+avx512cd,+avx512bw,+avx512dq,+avx512vl,+popcnt,+bmi,+bmi2,+lzcnt,+f16c,";
+  const char *const icelake =
+      "+avx512ifma,+avx512vbmi,+avx512vbmi2,+avx512vnni,+avx512bitalg,+avx512vpopcntdq,";
+  const uint32_t v4_cpu = calo_cpu_avx2 | calo_cpu_f16c | calo_cpu_avx512 | calo_cpu_skylake;
+  const uint32_t icelake_cpu = v4_cpu | calo_cpu_cannonlake | calo_cpu_icelake;
+  Instructions i;
+  i.llvm = "+sse2,+cx16,";
+  auto add = [&](Target::Feature f, const std::string &text, uint32_t cpu) {
+    if (!t.has_feature(f)) return;
+    i.llvm += text;
+    i.cpu |= cpu;
+  };
+  add(Target::SSE41, "+sse4.1,", calo_cpu_sse41);
+  add(Target::AVX, "+avx,+popcnt,", calo_cpu_avx);
+  add(Target::AVX2, "+avx2,+popcnt,+bmi,+bmi2,+lzcnt,", calo_cpu_avx2);
+  add(Target::F16C, "+f16c,", calo_cpu_f16c);
+  add(Target::AVXVNNI, "+avxvnni,", calo_cpu_avxvnni);
+  for (Target::Feature f : {Target::AVX512, Target::AVX512_KNL}) {
+    add(f, "+avx2,+avx512f,+avx512cd,+f16c,+popcnt,+bmi,+bmi2,+lzcnt,",
+        calo_cpu_avx2 | calo_cpu_f16c | calo_cpu_avx512);
+  }
+  add(Target::AVX512_Skylake, v4, v4_cpu);
+  add(Target::AVX512_Cannonlake, std::string(v4) + "+avx512ifma,+avx512vbmi,",
+      v4_cpu | calo_cpu_cannonlake);
+  const std::string zen4 = std::string(v4) + icelake + "+avx512bf16,+gfni,";
+  add(Target::AVX512_Zen4, zen4, icelake_cpu | calo_cpu_bf16);
+  for (Target::Feature f : {Target::AVX512_Zen5, Target::AVX512_SapphireRapids, Target::AVX10_1}) {
+    add(f, zen4 + "+avxvnni,", icelake_cpu | calo_cpu_bf16 | calo_cpu_avxvnni);
+  }
+  if (t.fuses_multiply_add()) {
+    i.llvm += "+fma,";
+    i.cpu |= calo_cpu_fma;
+  }
+  i.llvm.pop_back();
+  return i;
+}
+
+std::unique_ptr<CompiledModule> make_module(const std::string &name, const Target &t) {
   auto m = std::make_unique<CompiledModule>();
   m->machine = make_machine(t);
   m->context = std::make_unique<llvm::LLVMContext>();
   m->context->setDiagnosticHandler(std::make_unique<Complaints>(&m->complaints));
-  m->module = std::make_unique<llvm::Module>(f.name.str(), *m->context);
+  m->module = std::make_unique<llvm::Module>(name, *m->context);
   m->module->setTargetTriple(m->machine->getTargetTriple());
   m->module->setDataLayout(m->machine->createDataLayout());
   m->module->setPICLevel(llvm::PICLevel::BigPIC);
+  return m;
+}
+
+void check_module(CompiledModule &m, const Target &t) {
+  set_attributes(*m.module, t);
+  verify(m, "as emitted");
+}
+
+std::unique_ptr<CompiledModule> emit_module(const lower::LoweredFunction &f, const Target &t,
+                                            Interface interface, const std::string &symbol) {
+  auto m = make_module(f.name.str(), t);
   Emitter emitter(*m->module, t, interface);
-  emitter.function(f);
-  set_attributes(*m->module, t);
-  verify(*m, "as emitted");
+  emitter.function(f, symbol);
+  check_module(*m, t);
   return m;
 }
 
 std::unique_ptr<CompiledModule> compile_module(const lower::LoweredFunction &f, const Target &t,
-                                               Interface interface) {
-  auto m = emit_module(f, t, interface);
+                                               Interface interface, const std::string &symbol) {
+  auto m = emit_module(f, t, interface, symbol);
   optimise(*m);
   return m;
 }
@@ -185,28 +208,6 @@ void emit_file(CompiledModule &m, llvm::CodeGenFileType type, llvm::SmallVectorI
   if (!m.complaints.empty()) {
     raise(Diagnostic("T0104", {}, "LLVM cannot select instructions").because(m.complaints));
   }
-}
-
-std::string compile_to_llvm_ir(const lower::LoweredFunction &f, const Target &t) {
-  auto m = compile_module(f, t, Interface::Jit);
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  m->module->print(stream, nullptr);
-  return text;
-}
-
-std::string compile_to_assembly(const lower::LoweredFunction &f, const Target &t) {
-  auto m = compile_module(f, t, Interface::Jit);
-  llvm::SmallVector<char, 0> text;
-  emit_file(*m, llvm::CodeGenFileType::AssemblyFile, text);
-  return std::string(text.begin(), text.end());
-}
-
-std::string compile_to_object(const lower::LoweredFunction &f, const Target &t) {
-  auto m = compile_module(f, t, Interface::Object);
-  llvm::SmallVector<char, 0> bytes;
-  emit_file(*m, llvm::CodeGenFileType::ObjectFile, bytes);
-  return std::string(bytes.begin(), bytes.end());
 }
 
 }  // namespace calotype::codegen

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "../calotype.h"
+#include "../driver/gengen.h"
 #include "../ir/definition.h"  // what Func::function() gives
 
 namespace Halide {
@@ -21,6 +22,7 @@ using calotype::ir::Parameter;
 using Dimension = calotype::lang::Dimension;
 using calotype::JITSharedRuntime;
 using calotype::promise_clamped;
+using calotype::driver::generate_filter_main;
 }  // namespace Internal
 
 }  // namespace Halide

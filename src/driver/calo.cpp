@@ -9,6 +9,7 @@
 #include <new>
 
 #include "../base/stack.h"
+#include "artifacts.h"
 #include "calo.h"
 
 namespace calotype::cli {
@@ -81,12 +82,16 @@ void add_options(CLI::App &app, const Verb &v, Request &r) {
     app.add_flag("--list", r.list, "list the passes");
   }
   if (is(v, "build")) {
-    app.add_option("-e,--emit", r.emit,
-                   "llvm_assembly, assembly, object, stmt, schedule, schedule_cpp")
+    app.add_option(
+           "-e,--emit", r.emit,
+           "kinds of files (default: static_library,c_header): " + driver::artifact_kind_list())
         ->delimiter(',')
         ->allow_extra_args(false);
     app.add_option("-o,--output", r.out, "folder for the files")->type_name("FOLDER");
-    app.add_option("-n,--name", r.name, "name of the files")->type_name("NAME");
+    app.add_option("-n,--name", r.name, "name of the files (default: the function's)")
+        ->type_name("NAME");
+    app.add_option("-f,--function", r.function, "name of the C function (default: the pipeline's)")
+        ->type_name("NAME");
   }
 }
 

@@ -45,7 +45,7 @@ struct Request {
   std::vector<std::string> only, skip;
   bool list = false;
   std::vector<std::string> emit;
-  std::string out = ".", name;
+  std::string out = ".", name, function;
 };
 
 // ---- calo_plugin.cpp --------------------------------------------------------------------------------

@@ -3,12 +3,12 @@
 #include <filesystem>
 
 #include "../base/stack.h"
-#include "../codegen/jit.h"
 #include "../ir/parse.h"
 #include "../ir/print.h"
 #include "../lower/pipeline.h"
 #include "../schedule/apply.h"
 #include "../schedule/text.h"
+#include "artifacts.h"
 #include "calo.h"
 
 namespace calotype::cli {
@@ -85,35 +85,6 @@ int list_passes(const Request &r) {
   }
   if (r.json) print(j);
   return 0;
-}
-
-// ---- build ------------------------------------------------------------------------------------------
-
-struct Artifact {
-  const char *name, *ending;
-};
-constexpr Artifact kArtifacts[] = {
-    {"llvm_assembly", ".ll"}, {"assembly", ".s"},     {"object", ".o"},
-    {"stmt", ".stmt"},        {"schedule", ".sched"}, {"schedule_cpp", ".schedule.h"},
-};
-
-std::string artifact_ending(const std::string &name) {
-  std::string list;
-  for (const Artifact &a : kArtifacts) {
-    if (name == a.name) return a.ending;
-    list += std::string(list.empty() ? "" : ", ") + a.name;
-  }
-  raise(Diagnostic("L0901", {}, "output " + name + " is not available").fix("-e takes " + list));
-}
-
-std::string artifact(const std::string &name, const Algorithm &a, const schedule::Schedule &s,
-                     const lower::LoweredFunction &f) {
-  if (name == "llvm_assembly") return codegen::compile_to_llvm_ir(f, a.target);
-  if (name == "assembly") return codegen::compile_to_assembly(f, a.target);
-  if (name == "object") return codegen::compile_to_object(f, a.target);
-  if (name == "stmt") return ir::to_string(f.body);
-  if (name == "schedule") return schedule::print_schedule(complete(a, s));
-  return schedule::print_schedule_cpp(schedule::resolve(a.program, s), a.program);
 }
 
 }  // namespace
@@ -197,25 +168,42 @@ int opt(const Request &r) {
   return 0;
 }
 
-int build(const Request &r) {
-  const Algorithm a = load_algorithm(r);
-  const Choice choice = choose(r, a, given_schedule(r));
-  std::vector<std::string> kinds = r.emit;
-  if (kinds.empty()) kinds = {"object"};
-  for (const std::string &kind : kinds) artifact_ending(kind);  // refuse before anything is written
-  const lower::LoweredFunction f =
-      lower::lower(schedule::apply(a.program, choice.schedule, a.target), a.target);
-  std::error_code error;
-  fs::create_directories(r.out, error);
-  const std::string stem = r.name.empty() ? a.program.name.str() : r.name;
-  Json files = Json::array();
-  for (const std::string &kind : kinds) {
-    const std::string file = (fs::path(r.out) / (stem + artifact_ending(kind))).string();
-    write_text(file, artifact(kind, a, choice.schedule, f));
-    files.push_back(file);
-    if (!r.json) std::printf("wrote %s\n", file.c_str());
+/// The target of --target A,B or target=A,B, one request each; the parameters are the same.
+std::vector<Request> one_per_target(const Request &r) {
+  std::string list = r.target;
+  for (const auto &[name, value] : r.settings) {
+    if (name == "target" && list.empty()) list = value;
   }
-  if (r.json) print(Json{{"pipeline", a.program.name.str()}, {"files", files}});
+  std::vector<Request> all;
+  for (size_t at = 0; at <= list.size();) {
+    const size_t end = std::min(list.find(',', at), list.size());
+    all.push_back(r);
+    all.back().target = list.substr(at, end - at);
+    at = end + 1;
+  }
+  return all;
+}
+
+int build(const Request &r) {
+  driver::ArtifactRequest files;
+  files.kinds = r.emit;
+  if (files.kinds.empty()) files.kinds = {"static_library", "c_header"};
+  for (const std::string &kind : files.kinds) driver::check_artifact_kind(kind);
+  files.directory = r.out;
+  files.base = r.name;
+  files.function = r.function;
+  for (const Request &one : one_per_target(r)) {
+    const Algorithm a = load_algorithm(one);
+    files.builds.push_back({a.program, choose(one, a, given_schedule(one)).schedule, a.target});
+  }
+  Json written = Json::array();
+  for (const driver::WrittenFile &f : driver::write_artifacts(files)) {
+    written.push_back(f.path);
+    if (!r.json) std::printf("wrote %s\n", f.path.c_str());
+  }
+  if (r.json) {
+    print(Json{{"pipeline", files.builds[0].program.name.str()}, {"files", written}});
+  }
   return 0;
 }
 

@@ -26,9 +26,10 @@ void raise_runtime_error(const void *cx, int code) {
     raise(Diagnostic("R0106", {}, "the pipeline failed with code " + std::to_string(code)));
   }
   Diagnostic d(e.diagnostic(), {}, e.what);
-  const size_t colon = e.where.rfind(':');
+  const std::string where = e.where;
+  const size_t colon = where.rfind(':');
   if (colon != std::string::npos) {
-    d.loc = SrcLoc{intern_path(e.where.substr(0, colon)), std::atoi(e.where.c_str() + colon + 1)};
+    d.loc = SrcLoc{intern_path(where.substr(0, colon)), std::atoi(where.c_str() + colon + 1)};
   }
   if (!e.why.empty()) d.why.push_back({e.why, {}});
   if (!e.help.empty()) d.help.push_back(e.help);

@@ -266,16 +266,6 @@ std::shared_ptr<const Compiled> code_for(const Pipeline &p, const Target &asked)
   return cache.code;
 }
 
-/// Lowered only: for text outputs.
-lower::LoweredFunction lowered_for(const Pipeline &p, const Target &t) {
-  ir::Program program = program_of(p, t);
-  const schedule::Schedule s = schedule::resolve(program, schedule_of(p, program));
-  lower::LoweredFunction f;
-  run_on_large_stack(
-      [&] { f = lower::lower(schedule::apply(program, s, t, s.origin.empty()), t); });
-  return f;
-}
-
 /// One call on its way: values of scalars are copied, so that another thread may set them meanwhile.
 class Call {
 public:
@@ -454,14 +444,6 @@ std::vector<Buffer<void, -1>> output_shapes(const Pipeline &p, const std::vector
   return all;
 }
 
-void write_file(const std::string &path, const std::string &text) {
-  FILE *f = std::fopen(path.c_str(), "wb");
-  const bool ok = f && std::fwrite(text.data(), 1, text.size(), f) == text.size();
-  if (!f || std::fclose(f) != 0 || !ok) {
-    raise(Diagnostic("R0201", lang::recent_position(), "cannot write " + path));
-  }
-}
-
 }  // namespace
 
 ir::ProgramOptions program_options(const Target &t) {
@@ -632,59 +614,6 @@ std::string Pipeline::loop_nest() {
 
 void Pipeline::print_loop_nest() { std::fputs(loop_nest().c_str(), stderr); }
 
-Pipeline Pipeline::with_args(const std::vector<Argument> &args, const std::string &name) const {
-  Pipeline p = *this;
-  p.args_.clear();
-  for (const Argument &a : args) p.args_.push_back(a.param);
-  if (!name.empty()) p.name_ = name;
-  return p;
-}
-
-void Pipeline::compile_to_lowered_stmt(const std::string &file, const std::vector<Argument> &args,
-                                       StmtOutputFormat format, const Target &t) {
-  if (format == HTML)
-    lang::refuse_later("compile_to_lowered_stmt as HTML", lang::recent_position());
-  driver::write_file(
-      file, ir::to_string(driver::lowered_for(with_args(args, {}), driver::jit_target(t)).body));
-}
-
-void Pipeline::compile_to_llvm_assembly(const std::string &file, const std::vector<Argument> &args,
-                                        const std::string &function, const Target &t) {
-  const Target target = driver::jit_target(t);
-  driver::write_file(file, codegen::compile_to_llvm_ir(
-                               driver::lowered_for(with_args(args, function), target), target));
-}
-
-void Pipeline::compile_to_assembly(const std::string &file, const std::vector<Argument> &args,
-                                   const std::string &function, const Target &t) {
-  const Target target = driver::jit_target(t);
-  driver::write_file(file, codegen::compile_to_assembly(
-                               driver::lowered_for(with_args(args, function), target), target));
-}
-
-void Pipeline::compile_to_object(const std::string &file, const std::vector<Argument> &args,
-                                 const std::string &function, const Target &t) {
-  const Target target = driver::jit_target(t);
-  driver::write_file(file, codegen::compile_to_object(
-                               driver::lowered_for(with_args(args, function), target), target));
-}
-
-void Pipeline::compile_to(const OutputFiles &files, const std::vector<Argument> &args,
-                          const std::string &function, const Target &t) {
-  for (const auto &[kind, path] : files) {
-    switch (kind) {
-      case OutputFileType::assembly: compile_to_assembly(path, args, function, t); break;
-      case OutputFileType::llvm_assembly: compile_to_llvm_assembly(path, args, function, t); break;
-      case OutputFileType::object: compile_to_object(path, args, function, t); break;
-      case OutputFileType::stmt: compile_to_lowered_stmt(path, args, Text, t); break;
-      case OutputFileType::schedule: driver::write_file(path, schedule_text()); break;
-      default:
-        lang::refuse_later("compile_to of this kind of file (" + path + ")",
-                           lang::recent_position());
-    }
-  }
-}
-
 // ---- Func: the same through a Pipeline of one output ---------------------------------------------
 
 Pipeline Func::pipeline() const {
@@ -719,51 +648,10 @@ void Func::compile_jit(const Target &t) { pipeline().compile_jit(t); }
 std::vector<Argument> Func::infer_arguments() const { return pipeline().infer_arguments(); }
 JITHandlers &Func::jit_handlers() { return pipeline().jit_handlers(); }
 void Func::print_loop_nest() { pipeline().print_loop_nest(); }
-void Func::compile_to_lowered_stmt(const std::string &file, const std::vector<Argument> &args,
-                                   StmtOutputFormat format, const Target &t) {
-  pipeline().compile_to_lowered_stmt(file, args, format, t);
-}
-void Func::compile_to_llvm_assembly(const std::string &file, const std::vector<Argument> &args,
-                                    const std::string &function, const Target &t) {
-  pipeline().compile_to_llvm_assembly(file, args, function, t);
-}
-void Func::compile_to_assembly(const std::string &file, const std::vector<Argument> &args,
-                               const std::string &function, const Target &t) {
-  pipeline().compile_to_assembly(file, args, function, t);
-}
-void Func::compile_to_object(const std::string &file, const std::vector<Argument> &args,
-                             const std::string &function, const Target &t) {
-  pipeline().compile_to_object(file, args, function, t);
-}
 Module Func::compile_to_module(const std::vector<Argument> &, const std::string &, const Target &) {
   lang::refuse_later("Func::compile_to_module", lang::recent_position());
 }
 Callable Func::compile_to_callable(const std::vector<Argument> &, const Target &) {
   lang::refuse_later("Func::compile_to_callable", lang::recent_position());
 }
-void Func::compile_to(const OutputFiles &files, const std::vector<Argument> &args,
-                      const std::string &function, const Target &t) {
-  pipeline().compile_to(files, args, function, t);
-}
-void Func::compile_to_file(const std::string &, const std::vector<Argument> &, const std::string &,
-                           const Target &) {
-  lang::refuse_later("Func::compile_to_file", lang::recent_position());
-}
-void Func::compile_to_static_library(const std::string &, const std::vector<Argument> &,
-                                     const std::string &, const Target &) {
-  lang::refuse_later("Func::compile_to_static_library", lang::recent_position());
-}
-void Func::compile_to_header(const std::string &, const std::vector<Argument> &,
-                             const std::string &, const Target &) {
-  lang::refuse_later("Func::compile_to_header", lang::recent_position());
-}
-void Func::compile_to_c(const std::string &, const std::vector<Argument> &, const std::string &,
-                        const Target &) {
-  lang::refuse_later("Func::compile_to_c", lang::recent_position());
-}
-void Func::compile_to_bitcode(const std::string &, const std::vector<Argument> &,
-                              const std::string &, const Target &) {
-  lang::refuse_later("Func::compile_to_bitcode", lang::recent_position());
-}
-
 }  // namespace calotype

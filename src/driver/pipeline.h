@@ -182,15 +182,40 @@ public:
   /// The loops on standard error, as the schedule makes them.
   void print_loop_nest();
   std::string loop_nest();
+  // Files: driver/compile_to.cpp. `args` come first in the order of arguments; `function` is the name in C,
+  // by default the pipeline's; the target is by default HL_TARGET or this machine.
   void compile_to_lowered_stmt(const std::string &file, const std::vector<Argument> &args,
                                StmtOutputFormat format = Text, const Target &t = Target());
   void compile_to_llvm_assembly(const std::string &file, const std::vector<Argument> &args,
                                 const std::string &function = {}, const Target &t = Target());
+  void compile_to_bitcode(const std::string &file, const std::vector<Argument> &args,
+                          const std::string &function = {}, const Target &t = Target());
   void compile_to_assembly(const std::string &file, const std::vector<Argument> &args,
                            const std::string &function = {}, const Target &t = Target());
   void compile_to_object(const std::string &file, const std::vector<Argument> &args,
                          const std::string &function = {}, const Target &t = Target());
-  /// Files of the kinds assembly, llvm_assembly, object, schedule and stmt.
+  void compile_to_header(const std::string &file, const std::vector<Argument> &args,
+                         const std::string &function = {}, const Target &t = Target());
+  void compile_to_c(const std::string &file, const std::vector<Argument> &args,
+                    const std::string &function = {}, const Target &t = Target());
+  /// prefix.o and prefix.h
+  void compile_to_file(const std::string &prefix, const std::vector<Argument> &args,
+                       const std::string &function = {}, const Target &t = Target());
+  /// prefix.a, with the runtime unless the target says no_runtime, and prefix.h
+  void compile_to_static_library(const std::string &prefix, const std::vector<Argument> &args,
+                                 const std::string &function = {}, const Target &t = Target());
+  /// prefix.a, which picks the best of the targets at run time (the last one fits all), and prefix.h. The
+  /// function is called like the files.
+  void compile_to_multitarget_static_library(const std::string &prefix,
+                                             const std::vector<Argument> &args,
+                                             const std::vector<Target> &targets);
+  /// The same as objects: one per target, prefix-dispatch.o, the runtime as prefix_runtime.o. `suffixes`, one
+  /// per target, stand for the target in the files' names.
+  void compile_to_multitarget_object_files(const std::string &prefix,
+                                           const std::vector<Argument> &args,
+                                           const std::vector<Target> &targets,
+                                           const std::vector<std::string> &suffixes = {});
+  /// A file of each kind under exactly the path given.
   void compile_to(const OutputFiles &files, const std::vector<Argument> &args,
                   const std::string &function, const Target &t = Target());
   template <typename Map, typename = typename Map::mapped_type>

@@ -21,6 +21,9 @@ using namespace ir;
 
 namespace {
 
+constexpr int64_t kMostBytes = int64_t(1) << 60;                        // of one buffer, gaps included
+constexpr int64_t kMostCoordinate = (int64_t(1) << 31) - (1 << 24);
+
 Expr c32(int64_t v) { return make_int(Int(32), v); }
 Expr i64(const Expr &e) { return make_cast(Int(64), e); }
 Expr null_string() { return make_zero(Handle()); }
@@ -83,6 +86,7 @@ private:
     for (const LoweredArgument &b : buffers_) {
       Expr not_null = make_ne(make_reinterpret(UInt(64), handle(b)), make_uint(UInt(64), 0));
       s.push_back(check(not_null, "calo_error_buffer_null", {name_of(b)}));
+      // -1 where there is no array of dimensions
       Expr rank = make_intrinsic(Int(32), Intrinsic::buffer_dimensions, {handle(b)});
       s.push_back(check(make_eq(rank, c32(b.dimensions)), "calo_error_bad_rank",
                         {name_of(b), c32(b.dimensions), rank}));
@@ -165,6 +169,8 @@ private:
       check_type(b, s);
       check_constraints(b, s);
       check_size(b, s);
+      check_device(b, s);
+      check_alignment(b, s);
     }
     Expr empty = nothing_to_do();
     for (const LoweredArgument &b : buffers_) check_region(b, empty, s);
@@ -245,29 +251,46 @@ private:
     }
   }
 
-  // Index arithmetic is int32: the span of the buffer in elements must fit.
+  // Addresses are computed in 64 bits: the span of the buffer in bytes must fit, with room to spare. Coordinates are
+  // int32, and regions reach a little beyond the buffer before they are clamped.
   void check_size(const LoweredArgument &b, std::vector<Stmt> &s) {
     if (b.dimensions == 0) return;
-    Expr span = make_int(Int(64), 1);
-    for (int d = 0; d < b.dimensions; d++) {
+    const Expr one = make_int(Int(64), 1), zero = make_int(Int(64), 0);
+    const Expr limit = make_int(Int(64), kMostBytes / b.type.bytes());
+    Expr span = one;
+    for (int d = 0; d < b.dimensions; d++) {  // no sum overflows: each is below 2^60 + 2^62
       Expr stride = i64(raw_field(b, Intrinsic::buffer_stride, d)),
            extent = i64(raw_field(b, Intrinsic::buffer_extent, d));
-      Expr length =
-          make_mul(make_max(stride, make_sub(make_int(Int(64), 0), stride)),
-                   make_max(make_sub(extent, make_int(Int(64), 1)), make_int(Int(64), 0)));
-      Expr limit = make_int(Int(64), 0x7fffffff);
+      span = make_add(span, make_mul(make_max(stride, make_sub(zero, stride)),
+                                     make_max(make_sub(extent, one), zero)));
       s.push_back(
-          check(make_le(length, limit), "calo_error_buffer_elements", {name_of(b), length, limit}));
-      span = make_add(span, length);
+          check(make_le(span, limit), "calo_error_buffer_elements", {name_of(b), span, limit}));
     }
-    Expr limit = make_int(Int(64), 0x7fffffff);
-    s.push_back(
-        check(make_le(span, limit), "calo_error_buffer_elements", {name_of(b), span, limit}));
-    for (int d = 0; d < b.dimensions; d++) {  // min + extent must be a coordinate too
-      Expr end = make_add(i64(field(b, "min", d)), i64(field(b, "extent", d)));
-      s.push_back(
-          check(make_le(end, limit), "calo_error_buffer_elements", {name_of(b), end, limit}));
+    for (int d = 0; d < b.dimensions; d++) {
+      const std::string dim = "." + std::to_string(d), min_name = b.name + ".min" + dim;
+      Expr min = i64(field(b, "min", d)), end = make_add(min, i64(field(b, "extent", d)));
+      const Expr low = make_int(Int(64), -kMostCoordinate), high = make_int(Int(64), kMostCoordinate);
+      s.push_back(check(make_ge(min, low), "calo_error_constraint_expr",
+                        {make_string(min_name + " >= " + std::to_string(-kMostCoordinate)), min, low}));
+      s.push_back(check(make_le(end, high), "calo_error_constraint_expr",
+                        {make_string(min_name + " + " + b.name + ".extent" + dim +
+                                     " <= " + std::to_string(kMostCoordinate)),
+                         end, high}));
     }
+  }
+
+  void check_device(const LoweredArgument &b, std::vector<Stmt> &s) {
+    Expr dirty = make_extern_call(Bool(), "calo_device_dirty", {handle(b)}, true);
+    s.push_back(check(make_not(dirty), "calo_error_device_dirty", {name_of(b)}));
+  }
+
+  void check_alignment(const LoweredArgument &b, std::vector<Stmt> &s) {
+    const int bytes = std::max(b.type.bytes(), b.param ? b.param->host_alignment : 0);
+    if (bytes <= 1) return;
+    Expr host = make_reinterpret(UInt(64), make_intrinsic(Handle(), Intrinsic::buffer_host, {handle(b)}));
+    Expr ok = make_eq(make_mod(host, make_uint(UInt(64), static_cast<uint64_t>(bytes))),
+                      make_uint(UInt(64), 0));
+    s.push_back(check(ok, "calo_error_unaligned_host", {name_of(b), c32(bytes)}));
   }
 
   Expr nothing_to_do() const {

@@ -14,6 +14,8 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <new>
 
 namespace calotype::runtime {
 namespace {
@@ -39,7 +41,7 @@ struct Header {
 static_assert(sizeof(Header) <= kAlignment, "the header takes the room of one alignment unit");
 
 struct Shard {
-  std::mutex mutex;
+  Mutex mutex;
   Header *free_list[kClasses] = {};
 };
 
@@ -64,7 +66,7 @@ Shard &shard_for(int size_class) {
 
 Header *take_cached(int size_class) {
   Shard &shard = shard_for(size_class);
-  const std::lock_guard<std::mutex> lock(shard.mutex);
+  const std::lock_guard<Mutex> lock(shard.mutex);
   Header *block = shard.free_list[size_class];
   if (block) {
     shard.free_list[size_class] = block->next;
@@ -130,7 +132,7 @@ void deallocate(void *ptr) {
     release_pool();
   }
   Shard &shard = shard_for(block->size_class);
-  const std::lock_guard<std::mutex> lock(shard.mutex);
+  const std::lock_guard<Mutex> lock(shard.mutex);
   block->next = shard.free_list[block->size_class];
   shard.free_list[block->size_class] = block;
 }
@@ -140,7 +142,7 @@ void release_pool() {
     Header *freed = nullptr;
     int64_t bytes = 0;
     {
-      const std::lock_guard<std::mutex> lock(shard.mutex);
+      const std::lock_guard<Mutex> lock(shard.mutex);
       for (Header *&list : shard.free_list) {
         while (Header *block = list) {
           list = block->next;
@@ -172,25 +174,3 @@ MemoryStats memory_stats() {
 void reset_memory_peak() { g_peak.store(g_live.load(), std::memory_order_relaxed); }
 
 }  // namespace calotype::runtime
-
-namespace rt = calotype::runtime;
-
-void *calo_malloc(void *cx, int64_t bytes) {
-  if (bytes < 0) {
-    return nullptr;
-  }
-  const auto *context = static_cast<rt::JitContext *>(cx);
-  if (context && context->handlers.malloc) {
-    return context->handlers.malloc(context->for_handlers(), size_t(bytes));
-  }
-  return rt::allocate(uint64_t(bytes));
-}
-
-void calo_free(void *cx, void *ptr) {
-  const auto *context = static_cast<rt::JitContext *>(cx);
-  if (context && context->handlers.free) {
-    context->handlers.free(context->for_handlers(), ptr);
-  } else {
-    rt::deallocate(ptr);
-  }
-}

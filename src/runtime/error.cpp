@@ -1,8 +1,7 @@
-// Run-time failures of compiled code: worded once, recorded in the context, returned as a code.
+// Run-time failures of compiled code: worded once, reported, returned as a code.
 //
-// Any thread of a parallel loop may fail; the first failure is kept and the front end turns it into
-// an exception when the compiled function has returned. Without a context the message goes to
-// standard error. Nothing throws from here: a message that finds no memory is dropped, its code isn't.
+// report() is the host's: jit_context.cpp keeps the first failure for the front end, aot/hooks.cpp calls
+// halide_error. Nothing throws from here: words that find no memory are dropped, the code isn't.
 // Tests: test/unit/runtime/error_test.cpp.
 
 #include "runtime.h"
@@ -36,9 +35,9 @@ const char *RuntimeError::diagnostic() const {
   }
 }
 
-std::string RuntimeError::text() const {
-  std::string s = where.empty() ? "" : where + ": ";
-  s += "error[" + std::string(diagnostic()) + "]: " + what;
+Text RuntimeError::text() const {
+  Text s = where.empty() ? Text() : where + ": ";
+  s += "error[" + Text(diagnostic()) + "]: " + what;
   if (!why.empty()) {
     s += "\n  why:  " + why;
   }
@@ -48,85 +47,31 @@ std::string RuntimeError::text() const {
   return s;
 }
 
-void JitContext::record(const RuntimeError &error) {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (first_.code != 0) {
-      return;
-    }
-    first_.code = error.code;  // before the strings, which may find no memory
-    first_ = error;
-  }
-  if (handlers.error) {
-    handlers.error(for_handlers(), (error.text() + "\n").c_str());
-  }
-}
-
-RuntimeError JitContext::error() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return first_;
-}
-
-void JitContext::clear() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  first_ = RuntimeError();
-}
-
-void report(void *cx, const RuntimeError &error) noexcept {
-  try {
-    if (cx) {
-      static_cast<JitContext *>(cx)->record(error);
-    } else {
-      fputs((error.text() + "\n").c_str(), stderr);
-    }
-  } catch (...) {
-    // The code, which the caller returns, is all that is left.
-  }
-}
-
 namespace {
 
-using std::to_string;
+Text text_of(const char *s) { return s ? s : "(unnamed)"; }
 
-std::string number(int64_t v) { return to_string(v); }
-std::string number(uint64_t v) { return to_string(v); }
-std::string number(double v) {
-  char text[32];
-  for (int digits = 6; digits <= 17; digits++) {  // the shortest that reads back as v
-    snprintf(text, sizeof text, "%.*g", digits, v);
-    if (strtod(text, nullptr) == v) {
-      break;
-    }
-  }
-  return text;
-}
-
-std::string text_of(const char *s) { return s ? s : "(unnamed)"; }
-
-std::string type_name(uint32_t bits) {
+Text type_name(uint32_t bits) {
   const halide_type_t t = halide_type_t::from_u32(bits);
   static const char *const kNames[] = {"int", "uint", "float", "handle", "bfloat"};
   const bool known = t.code <= halide_type_bfloat;
-  std::string s = t == halide_type_t(halide_type_uint, 1, t.lanes)
-                      ? "bool"
-                      : (known ? kNames[t.code] : "code" + to_string(int(t.code)) + "_") +
-                            to_string(int(t.bits));
-  return t.lanes == 1 ? s : s + "x" + to_string(int(t.lanes));
+  Text s = t == halide_type_t(halide_type_uint, 1, t.lanes)
+               ? Text("bool")
+               : (known ? Text(kNames[t.code]) : "code" + to_text(int(t.code)) + "_") +
+                     to_text(int(t.bits));
+  return t.lanes == 1 ? s : s + "x" + to_text(int(t.lanes));
 }
 
-std::string range(int64_t min, int64_t max) {
-  return max < min ? "nothing" : to_string(min) + " .. " + to_string(max);
+Text range(int64_t min, int64_t max) {
+  return max < min ? Text("nothing") : to_text(min) + " .. " + to_text(max);
 }
 
 /// Builds the message with `fill(RuntimeError &)`, reports it, returns the code.
 template <typename Fill> int fail(void *cx, int code, const char *pipeline, Fill fill) noexcept {
   RuntimeError error;
   error.code = code;
-  try {
-    error.what = text_of(pipeline) + ": ";
-    fill(error);
-  } catch (...) {  // no memory for the words
-  }
+  error.what = text_of(pipeline) + ": ";
+  fill(error);
   report(cx, error);
   return code;
 }
@@ -136,8 +81,8 @@ int fail_param(void *cx, int code, const char *pipeline, const char *arg, Number
                Number limit) noexcept {
   const bool small = code == halide_error_code_param_too_small;
   return fail(cx, code, pipeline, [&](RuntimeError &e) {
-    e.what += "argument " + text_of(arg) + " is " + number(given) + ", expected at " +
-              (small ? "least " : "most ") + number(limit);
+    e.what += "argument " + text_of(arg) + " is " + to_text(given) + ", expected at " +
+              (small ? "least " : "most ") + to_text(limit);
   });
 }
 
@@ -148,10 +93,10 @@ using calotype::runtime::fail;
 using calotype::runtime::fail_param;
 using calotype::runtime::range;
 using calotype::runtime::RuntimeError;
+using calotype::runtime::Text;
 using calotype::runtime::text_of;
+using calotype::runtime::to_text;
 using calotype::runtime::type_name;
-using std::to_string;
-
 // ---- arguments ----------------------------------------------------------------------------------
 
 int calo_error_buffer_null(void *cx, const char *pipeline, const char *arg) {
@@ -175,28 +120,38 @@ int calo_error_bad_type(void *cx, const char *pipeline, const char *arg, uint32_
   });
 }
 
+bool calo_device_dirty(const void *buffer) {
+  return static_cast<const halide_buffer_t *>(buffer)->device_dirty();
+}
+
 int calo_error_bad_rank(void *cx, const char *pipeline, const char *arg, int expected, int given) {
   return fail(cx, halide_error_code_bad_dimensions, pipeline, [&](RuntimeError &e) {
-    e.what += "argument " + text_of(arg) + " has " + to_string(given) + " dimension" +
-              (given == 1 ? "" : "s") + ", expected " + to_string(expected);
+    if (given < 0) {
+      e.what += "argument " + text_of(arg) + " does not describe its dimensions, expected " +
+                to_text(expected);
+      e.why = "dim is null, or dimensions negative";
+      return;
+    }
+    e.what += "argument " + text_of(arg) + " has " + to_text(given) + " dimension" +
+              (given == 1 ? "" : "s") + ", expected " + to_text(expected);
   });
 }
 
 int calo_error_extent_negative(void *cx, const char *pipeline, const char *arg, int dim,
                                int extent) {
   return fail(cx, halide_error_code_buffer_extents_negative, pipeline, [&](RuntimeError &e) {
-    e.what += "argument " + text_of(arg) + " has extent " + to_string(extent) + " in dimension " +
-              to_string(dim) + ", expected 0 or more";
+    e.what += "argument " + text_of(arg) + " has extent " + to_text(extent) + " in dimension " +
+              to_text(dim) + ", expected 0 or more";
   });
 }
 
 int calo_error_constraint(void *cx, const char *pipeline, const char *arg, const char *property,
                           int dim, int64_t required, int64_t given, const char *because) {
   return fail(cx, halide_error_code_constraint_violated, pipeline, [&](RuntimeError &e) {
-    e.what += text_of(arg) + "." + text_of(property) + "." + to_string(dim) + " is " +
-              to_string(given) + ", expected " + to_string(required);
+    e.what += text_of(arg) + "." + text_of(property) + "." + to_text(dim) + " is " +
+              to_text(given) + ", expected " + to_text(required);
     e.why = because ? because : "";
-    if (std::string(property ? property : "") == "stride" && dim == 0) {
+    if (Text(property ? property : "") == "stride" && dim == 0) {
       e.help =
           "pass a buffer whose dimension 0 is dense, or free the stride: dim(0)."
           "set_stride(Expr()) on " +
@@ -208,8 +163,8 @@ int calo_error_constraint(void *cx, const char *pipeline, const char *arg, const
 int calo_error_constraint_expr(void *cx, const char *pipeline, const char *constraint, int64_t left,
                                int64_t right) {
   return fail(cx, halide_error_code_constraint_violated, pipeline, [&](RuntimeError &e) {
-    e.what += "the constraint " + text_of(constraint) + " does not hold: left " + to_string(left) +
-              ", right " + to_string(right);
+    e.what += "the constraint " + text_of(constraint) + " does not hold: left " + to_text(left) +
+              ", right " + to_text(right);
   });
 }
 
@@ -220,7 +175,7 @@ int calo_error_constraint_region(void *cx, const char *pipeline, const char *arg
               [&](RuntimeError &e) {
                 e.what += "the constraints on " + text_of(arg) + " leave " +
                           range(constrained_min, constrained_max) + " in dimension " +
-                          to_string(dim) + ", required " + range(required_min, required_max);
+                          to_text(dim) + ", required " + range(required_min, required_max);
               });
 }
 
@@ -230,11 +185,11 @@ int calo_error_out_of_bounds(void *cx, const char *pipeline, const char *arg, in
                              const char *hint) {
   return fail(cx, halide_error_code_access_out_of_bounds, pipeline, [&](RuntimeError &e) {
     e.what += text_of(arg) + " is " + (func ? "read" : "accessed") +
-              " outside its bounds in dimension " + to_string(dim) + ": required " +
+              " outside its bounds in dimension " + to_text(dim) + ": required " +
               range(required_min, required_max) + ", given " + range(given_min, given_max);
     e.where = where ? where : "";
     if (func) {
-      e.why = std::string(func) + " reads " + text_of(arg) + " there";
+      e.why = Text(func) + " reads " + text_of(arg) + " there";
       e.help =
           "pass a larger buffer, or read through a boundary condition: "
           "BoundaryConditions::repeat_edge(" +
@@ -249,11 +204,9 @@ int calo_error_out_of_bounds(void *cx, const char *pipeline, const char *arg, in
 int calo_error_buffer_bytes(void *cx, const char *pipeline, const char *arg, int64_t bytes,
                             int64_t limit) {
   return fail(cx, halide_error_code_buffer_allocation_too_large, pipeline, [&](RuntimeError &e) {
-    e.what += "argument " + text_of(arg) + " spans " + (bytes < 0 ? "too many" : to_string(bytes)) +
-              " bytes, at most " + to_string(limit) + " can be addressed";
-    if (limit == INT32_MAX) {
-      e.help = "the target feature large_buffers lifts this limit";
-    }
+    e.what += "argument " + text_of(arg) + " spans " +
+              (bytes < 0 ? Text("too many") : to_text(bytes)) + " bytes, at most " +
+              to_text(limit) + " can be addressed";
   });
 }
 
@@ -261,19 +214,16 @@ int calo_error_buffer_elements(void *cx, const char *pipeline, const char *arg, 
                                int64_t limit) {
   return fail(cx, halide_error_code_buffer_extents_too_large, pipeline, [&](RuntimeError &e) {
     e.what += "argument " + text_of(arg) + " has " +
-              (elements < 0 ? "too many" : to_string(elements)) + " elements, at most " +
-              to_string(limit) + " can be addressed";
-    if (limit == INT32_MAX) {
-      e.help = "the target feature large_buffers lifts this limit";
-    }
+              (elements < 0 ? Text("too many") : to_text(elements)) + " elements, at most " +
+              to_text(limit) + " can be addressed";
   });
 }
 
 int calo_error_unaligned_host(void *cx, const char *pipeline, const char *arg, int alignment) {
   return fail(cx, halide_error_code_unaligned_host_ptr, pipeline, [&](RuntimeError &e) {
     e.what +=
-        "the memory of " + text_of(arg) + " is not aligned to " + to_string(alignment) + " bytes";
-    e.why = "set_host_alignment(" + to_string(alignment) + ") promised it";
+        "the memory of " + text_of(arg) + " is not aligned to " + to_text(alignment) + " bytes";
+    e.why = "its element type or set_host_alignment() asks for that";
   });
 }
 
@@ -353,16 +303,16 @@ int calo_error_fold_factor(void *cx, const char *pipeline, const char *func, con
                            int factor, const char *loop, int64_t required) {
   return fail(cx, halide_error_code_fold_factor_too_small, pipeline, [&](RuntimeError &e) {
     e.what += "the storage of " + text_of(func) + " is folded in " + text_of(var) + " by " +
-              to_string(factor) + ", but one iteration of " + text_of(loop) + " needs " +
-              to_string(required);
+              to_text(factor) + ", but one iteration of " + text_of(loop) + " needs " +
+              to_text(required);
   });
 }
 
 int calo_error_storage_bound(void *cx, const char *pipeline, const char *func, const char *var,
                              int64_t provided, int64_t required) {
   return fail(cx, halide_error_code_storage_bound_too_small, pipeline, [&](RuntimeError &e) {
-    e.what += "the storage of " + text_of(func) + " is bounded to " + to_string(provided) + " in " +
-              text_of(var) + ", required " + to_string(required);
+    e.what += "the storage of " + text_of(func) + " is bounded to " + to_text(provided) + " in " +
+              text_of(var) + ", required " + to_text(required);
   });
 }
 
@@ -370,7 +320,7 @@ int calo_error_split_factor(void *cx, const char *pipeline, const char *func, co
                             int64_t factor) {
   return fail(cx, halide_error_code_split_factor_not_positive, pipeline, [&](RuntimeError &e) {
     e.what += "the loop " + text_of(var) + " of " + text_of(func) + " is split by " +
-              to_string(factor) + ", expected 1 or more";
+              to_text(factor) + ", expected 1 or more";
   });
 }
 
@@ -384,13 +334,22 @@ int calo_error_specialize_fail(void *cx, const char *pipeline, const char *messa
 int calo_error_out_of_memory(void *cx, const char *pipeline, const char *func, int64_t bytes) {
   return fail(cx, halide_error_code_out_of_memory, pipeline, [&](RuntimeError &e) {
     e.what += bytes < 0 ? "the size of " + text_of(func) + " overflows"
-                        : "no memory for " + text_of(func) + ", " + to_string(bytes) + " bytes";
+                        : "no memory for " + text_of(func) + ", " + to_text(bytes) + " bytes";
   });
 }
 
 int calo_error_extern_stage(void *cx, const char *pipeline, const char *stage, int result) {
   return fail(cx, result, pipeline, [&](RuntimeError &e) {
-    e.what += "the extern stage " + text_of(stage) + " returned " + to_string(result);
+    e.what += "the extern stage " + text_of(stage) + " returned " + to_text(result);
+  });
+}
+
+int calo_error_cannot_run(void *cx, const char *pipeline, const char *target, const char *lacks) {
+  return fail(cx, calo_error_code_cannot_run, pipeline, [&](RuntimeError &e) {
+    e.what += "compiled for " + text_of(target) + ", which this processor cannot run";
+    e.why = "it lacks one of " + text_of(lacks);
+    e.help =
+        "compile for several targets, the last one x86-64-linux: it takes what the others leave";
   });
 }
 

@@ -3,7 +3,7 @@
 // The team is one OpenMP region of LLVM's libomp, opened at run time with dlopen(RTLD_LOCAL) and
 // entered through __kmpc_fork_call, the entry point that compilers use. A host thread forks it once,
 // because a region per loop would make each loop pay for a fork and a join and would let two callers
-// start two teams. Without libomp the same function runs on std::threads; queue and waiting are ours.
+// start two teams. Without libomp the same function runs on plain threads; queue and waiting are ours.
 //
 // A caller puts its loop (a Job, on its own stack) on the queue, works on it, takes it off, and waits
 // for those still inside. Whoever waits helps: with jobs of the same root loop that are nested at
@@ -15,21 +15,19 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <cstdlib>
-#include <functional>
-#include <thread>
-#include <vector>
+#include <mutex>
+#include <new>
 
 namespace calotype::runtime {
 namespace {
 
 // Longer than the gap between the loops of one pipeline, far below what a person notices as load.
-constexpr std::chrono::microseconds kSpinTime{60};
+constexpr int64_t kSpinTime = 60000;  // ns
 constexpr int kMostThreads = 256;
 // A claim takes 1/(kShare * threads) of what is left: the last ones are single iterations, so uneven
 // iterations still end together, and a loop of a million tiny ones isn't a million claims.
@@ -42,7 +40,7 @@ int cores() {
   if (sched_getaffinity(0, sizeof set, &set) == 0) {
     return std::max(1, CPU_COUNT(&set));
   }
-  return std::max(1, int(std::thread::hardware_concurrency()));
+  return std::max(1, int(sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
 int default_threads() {
@@ -67,8 +65,14 @@ struct OpenMp {
 
   explicit operator bool() const { return fork_call && push_num_threads && thread_num; }
 
+  /// Called by one host thread at a time.
   static const OpenMp &get() {
-    static const OpenMp table = load();
+    static OpenMp table;
+    static bool loaded = false;
+    if (!loaded) {
+      table = load();
+      loaded = true;
+    }
     return table;
   }
 
@@ -103,9 +107,18 @@ private:
   }
 };
 
-using Work = std::function<void()>;
+/// What each member of a team runs.
+struct Work {
+  void (*run)(void *);
+  void *arg;
+};
 
-void openmp_member(int32_t *, int32_t *, Work *work) { (*work)(); }
+void openmp_member(int32_t *, int32_t *, Work *work) { work->run(work->arg); }
+
+void *thread_member(void *work) {
+  static_cast<Work *>(work)->run(static_cast<Work *>(work)->arg);
+  return nullptr;
+}
 
 /// Runs `work` on n threads, this one among them, and returns when all have returned.
 void run_team(int n, Work work, bool openmp) {
@@ -116,16 +129,17 @@ void run_team(int n, Work work, bool openmp) {
     omp.fork_call(&place, 1, reinterpret_cast<OpenMp::Micro>(openmp_member), &work);
     return;
   }
-  std::vector<std::thread> others;
-  try {
-    for (int i = 1; i < n; i++) {
-      others.emplace_back(work);
+  Thread others[kMostThreads];
+  for (int i = 1; i < n; i++) {  // where the system gives no more threads, fewer will do
+    if (!others[i].start(thread_member, &work)) {
+      break;
     }
-  } catch (...) {  // the system gives no more threads: fewer will do
   }
-  work();
-  for (std::thread &t : others) {
-    t.join();
+  work.run(work.arg);
+  for (Thread &t : others) {
+    if (t.joinable()) {
+      t.join();
+    }
   }
 }
 
@@ -174,44 +188,13 @@ struct Position {
 };
 thread_local Position t_position;
 
-/// What a custom do_par_for or do_task is given in place of the task: its context is the handler's
-/// own, and the task needs the JitContext back.
-struct Wrapped {
-  halide_task_t task;
-  void *cx;
-  uint8_t *closure;
-};
-
-int unwrap(void *, int index, uint8_t *closure) {
-  const Wrapped &w = *reinterpret_cast<Wrapped *>(closure);
-  return w.task(w.cx, index, w.closure);
-}
-
-int run_iteration(void *cx, halide_task_t task, int index, uint8_t *closure) {
-  const auto *context = static_cast<JitContext *>(cx);
-  try {
-    if (context && context->handlers.do_task) {
-      Wrapped wrapped = {task, cx, closure};
-      return context->handlers.do_task(context->for_handlers(), unwrap, index,
-                                       reinterpret_cast<uint8_t *>(&wrapped));
-    }
-    return task(cx, index, closure);
-  } catch (...) {  // from an extern function; it can't pass a thread or compiled code
-    RuntimeError error;
-    error.code = halide_error_code_generic_error;
-    error.what = "an exception left an iteration of a parallel loop";
-    report(cx, error);
-    return error.code;
-  }
-}
-
 void work_on(Job &job) {
   const Position before = t_position;
   t_position = {job.root, job.depth};
   int64_t first, last;
   while (job.claim(first, last)) {
     for (int64_t i = first; i < last && job.code.load(std::memory_order_relaxed) == 0; i++) {
-      const int code = run_iteration(job.cx, job.task, int(i), job.closure);
+      const int code = run_task(job.cx, job.task, int(i), job.closure);
       if (code != 0) {
         job.fail(code);
       }
@@ -256,7 +239,7 @@ public:
     remove(job);
     wait_for(job);
     if (outermost) {
-      const std::lock_guard<std::mutex> lock(team_mutex_);
+      const std::lock_guard<Mutex> lock(team_mutex_);
       callers_--;
     }
     return job.code.load();
@@ -264,7 +247,7 @@ public:
 
   /// With `must` false gives up when a loop is running: at exit, perhaps called from inside one.
   void shutdown(bool must) {
-    const std::lock_guard<std::mutex> lock(team_mutex_);
+    const std::lock_guard<Mutex> lock(team_mutex_);
     if (must || callers_ == 0) {
       stop_team();
     } else if (host_.joinable()) {
@@ -274,24 +257,25 @@ public:
 
 private:
   // Who starts and ends teams; callers_ counts outermost loops that run.
-  std::mutex team_mutex_;
-  std::thread host_;
+  Mutex team_mutex_;
+  Thread host_;
   std::atomic<int> team_{1};  // threads, a caller included
   int callers_ = 0;
   bool openmp_allowed_ = true;
+  const int available_ = cores();
   std::atomic<const char *> backend_{"none"};
   std::atomic<int> wanted_{default_threads()};
 
-  std::mutex mutex_;  // the queue and all sleeping
+  Mutex mutex_;  // the queue and all sleeping
   Job *newest_ = nullptr;
-  std::condition_variable work_came_, job_left_;
+  Condition work_came_, job_left_;
   int idle_ = 0;                     // workers asleep
   std::atomic<int> waiting_{0};      // callers asleep or about to be
   std::atomic<uint64_t> pushes_{0};  // changes when a job is pushed
   std::atomic<bool> stop_{false};
 
   void enter() {
-    const std::lock_guard<std::mutex> lock(team_mutex_);
+    const std::lock_guard<Mutex> lock(team_mutex_);
     if (callers_ == 0 && team_.load() != wanted()) {
       stop_team();
       start_team(wanted());
@@ -302,20 +286,21 @@ private:
   /// Returns at once: opening libomp takes a millisecond, in which the caller can work alone.
   void start_team(int n) {
     team_ = n;
-    try {
-      host_ = std::thread([this, n, allowed = openmp_allowed_] {
-        const bool openmp = allowed && OpenMp::get();
-        backend_ = openmp ? "openmp" : "threads";
-        run_team(n - 1, [this] { serve(); }, openmp);
-      });
-    } catch (...) {  // no thread to be had: callers do everything themselves
-    }
+    host_.start(host, this);  // where there is no thread to be had callers do everything themselves
+  }
+
+  static void *host(void *pool) {
+    Pool &p = *static_cast<Pool *>(pool);
+    const bool openmp = p.openmp_allowed_ && OpenMp::get();
+    p.backend_ = openmp ? "openmp" : "threads";
+    run_team(p.team_.load() - 1, {[](void *q) { static_cast<Pool *>(q)->serve(); }, pool}, openmp);
+    return nullptr;
   }
 
   void stop_team() {
     if (host_.joinable()) {
       {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const std::lock_guard<Mutex> lock(mutex_);
         stop_ = true;
       }
       work_came_.notify_all();
@@ -329,7 +314,7 @@ private:
   void push(Job &job) {
     int sleepers;
     {
-      const std::lock_guard<std::mutex> lock(mutex_);
+      const std::lock_guard<Mutex> lock(mutex_);
       job.older = newest_;
       if (newest_) {
         newest_->newer = &job;
@@ -352,7 +337,7 @@ private:
   }
 
   void remove(Job &job) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<Mutex> lock(mutex_);
     if (job.newer) {
       job.newer->older = job.older;
     } else {
@@ -365,7 +350,7 @@ private:
 
   /// The newest job that has work, and of `root`'s family only those at least `depth` deep.
   Job *join(const Job *root, int depth) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<Mutex> lock(mutex_);
     for (Job *job = newest_; job; job = job->older) {
       if ((!root || (job->root == root && job->depth >= depth)) && job->has_work()) {
         job->inside++;
@@ -385,18 +370,17 @@ private:
 
   void wake_callers() {
     {
-      const std::lock_guard<std::mutex> lock(mutex_);
+      const std::lock_guard<Mutex> lock(mutex_);
     }  // none is between its test and its sleep
     job_left_.notify_all();
   }
 
   /// Spins until done() or for kSpinTime; not at all where there are more threads than cores.
   template <typename Done> bool spin(Done done) const {
-    static const int available = cores();
-    if (team_.load(std::memory_order_relaxed) > available) {
+    if (team_.load(std::memory_order_relaxed) > available_) {
       return done();
     }
-    const auto until = std::chrono::steady_clock::now() + kSpinTime;
+    const int64_t until = now_ns() + kSpinTime;
     do {
       for (int i = 0; i < 32; i++) {
         if (done()) {
@@ -404,7 +388,7 @@ private:
         }
         pause();
       }
-    } while (std::chrono::steady_clock::now() < until);
+    } while (now_ns() < until);
     return false;
   }
 
@@ -417,9 +401,9 @@ private:
       }
       auto changed = [&] { return job.inside.load() == 0 || pushes_.load() != seen; };
       if (!spin(changed)) {
-        std::unique_lock<std::mutex> lock(mutex_);
+        const std::lock_guard<Mutex> lock(mutex_);
         waiting_++;
-        job_left_.wait(lock, changed);
+        job_left_.wait(mutex_, changed);
         waiting_--;
       }
     }
@@ -435,9 +419,9 @@ private:
       }
       auto changed = [&] { return stop_.load() || pushes_.load() != seen; };
       if (!spin(changed)) {
-        std::unique_lock<std::mutex> lock(mutex_);
+        const std::lock_guard<Mutex> lock(mutex_);
         idle_++;
-        work_came_.wait(lock, changed);
+        work_came_.wait(mutex_, changed);
         idle_--;
       }
     }
@@ -446,12 +430,18 @@ private:
 
 std::atomic<Pool *> g_pool{nullptr};
 
+/// Null where there is no memory for it.
+Pool *make_pool() {
+  void *memory = malloc(sizeof(Pool));
+  return memory ? new (memory) Pool : nullptr;
+}
+
 /// In a forked child the team is gone and its locks may be held by nobody: start over, without
 /// libomp, whose state is in doubt as well. The old pool is left where it is.
 void forget_pool_in_child() {
   Pool *old = g_pool.load();
-  if (old) {
-    Pool *fresh = new Pool;
+  Pool *fresh = old ? make_pool() : nullptr;
+  if (fresh) {
     fresh->set_wanted(old->wanted());
     fresh->allow_openmp(false);
     g_pool = fresh;
@@ -459,15 +449,17 @@ void forget_pool_in_child() {
   }
 }
 
+void make_first_pool() {
+  g_pool = make_pool();
+  pthread_atfork(nullptr, nullptr, forget_pool_in_child);
+}
+
 /// Never destroyed, since destructors of a program's statics may still run pipelines; only the
-/// threads are joined when the library goes.
-Pool &pool() {
-  static std::once_flag made;
-  std::call_once(made, [] {
-    g_pool = new Pool;
-    pthread_atfork(nullptr, nullptr, forget_pool_in_child);
-  });
-  return *g_pool.load();
+/// threads are joined when the library goes. Null where there is no memory for it.
+Pool *pool() {
+  static pthread_once_t made = PTHREAD_ONCE_INIT;
+  pthread_once(&made, make_first_pool);
+  return g_pool.load();
 }
 
 struct AtExit {
@@ -478,43 +470,36 @@ struct AtExit {
   }
 } g_at_exit;
 
+}  // namespace
+
 int run_loop(void *cx, halide_task_t task, int min, int size, uint8_t *closure) {
-  if (size > 1 && pool().wanted() > 1) {
-    return pool().run(cx, task, min, size, closure);
+  Pool *p = size > 1 ? pool() : nullptr;
+  if (p && p->wanted() > 1) {
+    return p->run(cx, task, min, size, closure);
   }
   for (int64_t i = min, end = int64_t(min) + size; i < end; i++) {
-    if (const int code = run_iteration(cx, task, int(i), closure)) {
+    if (const int code = run_task(cx, task, int(i), closure)) {
       return code;
     }
   }
   return 0;
 }
 
-}  // namespace
-
-int set_num_threads(int n) { return pool().set_wanted(n); }
-int num_threads() { return pool().wanted(); }
-void shutdown_threads() { pool().shutdown(true); }
-const char *thread_backend() { return pool().backend(); }
-void allow_openmp(bool allow) { pool().allow_openmp(allow); }
-
-}  // namespace calotype::runtime
-
-namespace rt = calotype::runtime;
-
-int calo_par_for(void *cx, halide_task_t task, int min, int size, uint8_t *closure) {
-  auto *context = static_cast<rt::JitContext *>(cx);
-  if (context && context->handlers.do_par_for) {
-    rt::Wrapped wrapped = {task, cx, closure};
-    return context->handlers.do_par_for(context->for_handlers(), rt::unwrap, min, size,
-                                        reinterpret_cast<uint8_t *>(&wrapped));
-  }
-  try {
-    return rt::run_loop(cx, task, min, size, closure);
-  } catch (...) {  // the first loop of a process found no memory for the pool
-    return calo_error_internal(cx, "runtime", "no resources for a parallel loop");
+int set_num_threads(int n) { return pool() ? pool()->set_wanted(n) : 1; }
+int num_threads() { return pool() ? pool()->wanted() : 1; }
+void shutdown_threads() {
+  if (pool()) {
+    pool()->shutdown(true);
   }
 }
+const char *thread_backend() { return pool() ? pool()->backend() : "none"; }
+void allow_openmp(bool allow) {
+  if (pool()) {
+    pool()->allow_openmp(allow);
+  }
+}
+
+}  // namespace calotype::runtime
 
 // Note [helping]
 // A thread that waits for a job of depth d, called from an iteration at depth d - 1, runs iterations

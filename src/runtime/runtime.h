@@ -7,10 +7,19 @@
 // (unless there is no context to tell) or exits. The ahead-of-time runtime wraps the same functions
 // under their published halide_* names. This folder includes nothing but std and itself.
 
-#include "HalideRuntime.h"
+// libcalotype has the JIT's host (jit_context.cpp, symbols.cpp), the object inside static libraries has
+// the published hooks (aot/); memory, threads and messages are the same source in both.
 
-#include <mutex>
-#include <string>
+#if CALO_AOT_RUNTIME
+#pragma GCC visibility push(default)  // C functions only: the rest stays inside the object
+#endif
+#include "HalideRuntime.h"
+#if CALO_AOT_RUNTIME
+#pragma GCC visibility pop
+#endif
+
+#include "sync.h"
+#include "text.h"
 
 namespace calotype::runtime {
 
@@ -32,15 +41,15 @@ struct JitHandlers {
 /// compiled function returns.
 struct RuntimeError {
   int code = 0;
-  std::string what;   ///< one line: pipeline, argument, expected and given
-  std::string why;    ///< facts, or empty
-  std::string where;  ///< "file:line" of the Func concerned, or empty
-  std::string help;   ///< a remedy, or empty
+  Text what;   ///< one line: pipeline, argument, expected and given
+  Text why;    ///< facts, or empty
+  Text where;  ///< "file:line" of the Func concerned, or empty
+  Text help;   ///< a remedy, or empty
 
   /// The code in base/codes.def ("R0102"), which groups the integers.
   const char *diagnostic() const;
   /// The message as a person reads it: `where: error[R0102]: what`, then why and help lines.
-  std::string text() const;
+  Text text() const;
 };
 
 /// One call of a compiled function. The caller makes it, passes its address as the user context and
@@ -60,12 +69,17 @@ struct JitContext {
   }
 
 private:
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   RuntimeError first_;
 };
 
-/// Records in `cx`, or prints to standard error where cx is null.
+// ---- what memory, threads and messages ask of their host ----------------------------------------
+
+/// Makes a failure known. JIT: records it in the JitContext `cx`, or prints where cx is null. Ahead of
+/// time: calls halide_error.
 void report(void *cx, const RuntimeError &error) noexcept;
+/// Runs one iteration: the task itself, or the replacement that is installed.
+int run_task(void *cx, halide_task_t task, int index, uint8_t *closure);
 
 // ---- symbols for the JIT ------------------------------------------------------------------------
 
@@ -102,6 +116,9 @@ constexpr int64_t kPoolLimit = int64_t(256) << 20;
 
 // ---- threads, for the front end and tests -------------------------------------------------------
 
+/// The default do_par_for; calo_par_for without its handler.
+int run_loop(void *cx, halide_task_t task, int min, int size, uint8_t *closure);
+
 /// 0 restores the default (HL_NUM_THREADS, else one per core); returns the number before.
 /// Takes effect for the next loop that starts while no other runs.
 int set_num_threads(int n);
@@ -121,7 +138,28 @@ void allow_openmp(bool allow);
 // returns its code (negative), so that generated code can `return calo_error_...(...)`. Strings may
 // be null where marked [or null]. Dimension numbers count from 0.
 
+#if CALO_AOT_RUNTIME
+#pragma GCC visibility push(default)
+#endif
 extern "C" {
+
+/// Groups of instructions that code is compiled for, as calo_cpu_has takes them.
+enum {
+  calo_cpu_sse41 = 1 << 0,
+  calo_cpu_avx = 1 << 1,   ///< popcnt too
+  calo_cpu_avx2 = 1 << 2,  ///< bmi, bmi2 and lzcnt too
+  calo_cpu_fma = 1 << 3,
+  calo_cpu_f16c = 1 << 4,
+  calo_cpu_avx512 = 1 << 5,      ///< f and cd
+  calo_cpu_skylake = 1 << 6,     ///< bw, dq and vl
+  calo_cpu_cannonlake = 1 << 7,  ///< ifma and vbmi
+  calo_cpu_icelake = 1 << 8,     ///< vbmi2, vnni, bitalg, vpopcntdq, gfni
+  calo_cpu_bf16 = 1 << 9,
+  calo_cpu_avxvnni = 1 << 10
+};
+
+/// What code compiled for instructions that are not here returns; beside calo_error_code_t.
+enum { calo_error_code_cannot_run = -102 };
 
 /// Memory for one allocation of a Func; null: return calo_error_out_of_memory. Negative `bytes`
 /// (an overflowed product) give null.
@@ -133,6 +171,9 @@ void calo_free(void *cx, void *ptr);
 /// iterations that began have ended: 0, or the first non-zero result, after which no iteration starts.
 /// May be called inside an iteration. size <= 0 does nothing.
 int calo_par_for(void *cx, halide_task_t f, int min, int size, uint8_t *closure);
+
+/// Whether the processor and the system have all of these calo_cpu_* bits.
+bool calo_cpu_has(uint32_t bits);
 
 void calo_print(void *cx, const char *text);
 /// Returns the event's id; without a handler calo_default_trace.
@@ -205,7 +246,9 @@ int calo_error_buffer_bytes(void *cx, const char *pipeline, const char *arg, int
 /// The product of the extents exceeds the limit. -6
 int calo_error_buffer_elements(void *cx, const char *pipeline, const char *arg, int64_t elements,
                                int64_t limit);
-/// host isn't a multiple of `alignment` bytes as promised. -24
+/// Whether the newest copy of a halide_buffer_t is on a device.
+bool calo_device_dirty(const void *buffer);
+/// host isn't a multiple of `alignment` bytes, as its type or a promise asks. -24
 int calo_error_unaligned_host(void *cx, const char *pipeline, const char *arg, int alignment);
 /// Device memory is newer than host, and the pipeline has no device code. -44
 int calo_error_device_dirty(void *cx, const char *pipeline, const char *arg);
@@ -255,7 +298,12 @@ int calo_error_specialize_fail(void *cx, const char *pipeline, const char *messa
 int calo_error_out_of_memory(void *cx, const char *pipeline, const char *func, int64_t bytes);
 /// An extern stage returned a code that is no success. Returns `result`, so nothing is lost.
 int calo_error_extern_stage(void *cx, const char *pipeline, const char *stage, int result);
+/// The code was compiled for `target`, which needs the features `lacks`; not all are here. -102
+int calo_error_cannot_run(void *cx, const char *pipeline, const char *target, const char *lacks);
 /// A fault of the compiler, not of the user. -22
 int calo_error_internal(void *cx, const char *pipeline, const char *message);
 
 }  // extern "C"
+#if CALO_AOT_RUNTIME
+#pragma GCC visibility pop
+#endif

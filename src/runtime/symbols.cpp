@@ -1,36 +1,11 @@
-// The hooks for printing and tracing, and the table of everything that compiled code may call.
+// The table of everything that compiled code may call.
 //
 // The JIT resolves names here and nowhere else, so a name missing from the table is an error when the
 // code is linked, never a stray call into whatever the process happens to export.
 
 #include "runtime.h"
 
-#include <cstdio>
 #include <cstring>
-
-namespace rt = calotype::runtime;
-
-void calo_print(void *cx, const char *text) {
-  const auto *context = static_cast<rt::JitContext *>(cx);
-  if (context && context->handlers.print) {
-    context->handlers.print(context->for_handlers(), text);
-  } else {
-    fputs(text, stdout);
-    fflush(stdout);
-  }
-}
-
-int32_t calo_trace(void *cx, const halide_trace_event_t *event) {
-  const auto *context = static_cast<rt::JitContext *>(cx);
-  return context && context->handlers.trace
-             ? context->handlers.trace(context->for_handlers(), event)
-             : calo_default_trace(cx, event);
-}
-
-void *calo_user_context(void *cx) {
-  const auto *context = static_cast<const rt::JitContext *>(cx);
-  return context ? context->for_handlers() : nullptr;
-}
 
 namespace calotype::runtime {
 
@@ -40,12 +15,14 @@ const Symbol *jit_symbols(size_t *count) {
     #name, reinterpret_cast<void *>(&name) \
   }
   static const Symbol kTable[] = {
+      CALO_SYMBOL(calo_device_dirty),
       CALO_SYMBOL(calo_error_bad_rank),
       CALO_SYMBOL(calo_error_bad_type),
       CALO_SYMBOL(calo_error_buffer_bytes),
       CALO_SYMBOL(calo_error_buffer_elements),
       CALO_SYMBOL(calo_error_buffer_null),
       CALO_SYMBOL(calo_error_buffers_overlap),
+      CALO_SYMBOL(calo_error_cannot_run),
       CALO_SYMBOL(calo_error_constraint),
       CALO_SYMBOL(calo_error_constraint_expr),
       CALO_SYMBOL(calo_error_constraint_region),

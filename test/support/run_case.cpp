@@ -7,13 +7,17 @@
 #include <unordered_map>
 
 #include "base/diagnostic.h"
+#include "codegen/c_source.h"
 #include "codegen/jit.h"
+#include "codegen/object.h"
+#include "driver/artifacts.h"
 #include "ir/interpret.h"
 #include "lang/float16.h"
 #include "lower/pipeline.h"
 #include "runtime/runtime.h"
 #include "schedule/apply.h"
 #include "schedule/text.h"
+#include "shell.h"
 
 namespace calotype::test {
 
@@ -198,11 +202,37 @@ struct CompiledCase::Impl {
   Target target;
   lower::LoweredFunction lowered;
   codegen::JitFunction jit;
+  std::unique_ptr<SharedObject> library;
+  int (*argv)(void **) = nullptr;
   CaseResult compiled;
   bool reordered = false;  ///< the schedule changes the order of a floating-point reduction
+
+  int call(runtime::JitContext *cx, const std::vector<const void *> &args) const {
+    if (!argv) return jit.call(cx, args.data());
+    return argv(const_cast<void **>(args.data()));  // embedded images are in the object
+  }
+
+  void compile(CaseBackend backend) {
+    if (backend == CaseBackend::Jit) {
+      jit = codegen::compile_jit(lowered, target);
+      return;
+    }
+    const bool object = backend == CaseBackend::Object;
+    const std::string file = temporary(object ? "case.o" : "case.c");
+    driver::write_file(file, object
+                                 ? codegen::compile_object(lowered, target, "case_under_test",
+                                                           codegen::ObjectForm::Object)
+                                 : codegen::compile_c_source(lowered, target, "case_under_test"));
+    const bool clang = backend == CaseBackend::CClang;
+    library = std::make_unique<SharedObject>(
+        file, clang ? "clang-22" : "cc", "-O1 -std=c99 -Wall -Wextra -Werror -Wno-unused-function");
+    argv = library->find<int(void **)>("case_under_test_argv");
+    if (!argv) compiled = {CaseResult::Failed, library->failure, ""};
+  }
 };
 
-CompiledCase::CompiledCase(const ir::Program &p, const schedule::Schedule &s, const Target &t)
+CompiledCase::CompiledCase(const ir::Program &p, const schedule::Schedule &s, const Target &t,
+                           CaseBackend backend)
     : impl_(new Impl) {
   impl_->program = p;
   impl_->target = t;
@@ -210,7 +240,7 @@ CompiledCase::CompiledCase(const ir::Program &p, const schedule::Schedule &s, co
     const schedule::Scheduled scheduled = schedule::apply(p, s, t);
     impl_->reordered = !scheduled.reordered.empty();
     impl_->lowered = lower::lower(scheduled, t);
-    impl_->jit = codegen::compile_jit(impl_->lowered, t);
+    impl_->compile(backend);
   } catch (const InternalError &e) {
     impl_->compiled = {CaseResult::Failed, e.what(), e.diagnostic().code};
   } catch (const Error &e) {
@@ -252,10 +282,14 @@ CaseResult CompiledCase::run(const CaseSize &size, uint64_t seed, bool special_f
     pointers[i] = buffers[i]->raw();
   }
   runtime::JitContext context;
+  int code = 0;
   auto failed = [&](const std::string &what) {
-    return CaseResult{CaseResult::Failed, what + ": " + context.error().text(), ""};
+    return CaseResult{
+        CaseResult::Failed,
+        what + " gave " + std::to_string(code) + ": " + std::string(context.error().text()), ""};
   };
-  if (impl_->jit.call(&context, pointers.data()) != 0) return failed("bounds query");
+  code = impl_->call(&context, pointers);
+  if (code != 0) return failed("bounds query");
   std::unordered_map<std::string, halide_buffer_t *> inputs;
   for (size_t i = 0; i < args.size(); i++) {
     if (args[i].kind != Kind::InputBuffer) continue;
@@ -275,9 +309,10 @@ CaseResult CompiledCase::run(const CaseSize &size, uint64_t seed, bool special_f
     pointers[i] = buffers[i]->raw();
     inputs[args[i].name] = buffers[i]->raw();
   }
-  if (impl_->jit.call(&context, pointers.data()) != 0) {
+  code = impl_->call(&context, pointers);
+  if (code != 0) {
     // A bound() that does not hold at this size is the schedule's promise broken: refused at run time.
-    bool promise = context.error().code == halide_error_code_explicit_bounds_too_small;
+    bool promise = code == halide_error_code_explicit_bounds_too_small;
     CaseResult r = failed("run");
     if (promise) r.kind = CaseResult::Refused, r.code = "S0116";
     return r;

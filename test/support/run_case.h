@@ -47,10 +47,14 @@ struct CaseResult {
   std::string code;
 };
 
+/// What turns the lowered program into code: the JIT, an object file, or C source under a compiler.
+enum class CaseBackend { Jit, Object, CGcc, CClang };
+
 /// A program compiled once, run at several sizes.
 class CompiledCase {
 public:
-  CompiledCase(const ir::Program &p, const schedule::Schedule &s, const Target &t);
+  CompiledCase(const ir::Program &p, const schedule::Schedule &s, const Target &t,
+               CaseBackend backend = CaseBackend::Jit);
   ~CompiledCase();
   /// The refusal, if compiling was refused (Same: it was not).
   const CaseResult &compiled() const;

@@ -349,9 +349,13 @@ TEST_CASE("codegen/jit: text and objects name the pipeline") {
       ir::make_let_stmt("out", ir::make_intrinsic(Handle(), ir::Intrinsic::buffer_host, {handle}),
                         ir::make_store("out", ir::make_var("by", UInt(8)), 0));
   Target t("x86-64-linux-avx-avx2-sse41");
-  CHECK(codegen::compile_to_llvm_ir(f, t).find("define i32 @brighten(") != std::string::npos);
-  CHECK(codegen::compile_to_assembly(f, t).find("brighten:") != std::string::npos);
-  std::string object = codegen::compile_to_object(f, t);
+  auto made = [&](codegen::ObjectForm form) {
+    return codegen::compile_object(f, t, "brighten", form);
+  };
+  CHECK(made(codegen::ObjectForm::LlvmAssembly).find("define i32 @brighten(") != std::string::npos);
+  CHECK(made(codegen::ObjectForm::Assembly).find("brighten:") != std::string::npos);
+  CHECK(made(codegen::ObjectForm::Bitcode).substr(0, 2) == "BC");
+  const std::string object = made(codegen::ObjectForm::Object);
   CHECK(object.substr(0, 4) ==
         "\x7f"
         "ELF");

@@ -73,7 +73,8 @@ void check(const std::vector<Operation> &operations, Column &a, Column &b, int l
   }
   body = ir::make_for("i", 0, static_cast<int>(n) / lanes, ir::ForType::Serial, body);
   if (!runs_here(target)) {
-    CHECK(codegen::compile_to_object(function(body, arrays), target).size() > 0);
+    CHECK(codegen::compile_object(function(body, arrays), target, "f", codegen::ObjectForm::Object)
+              .size() > 0);
     return;
   }
   REQUIRE(run(body, arrays, target) == 0);

@@ -3,6 +3,7 @@
 
 #include "base/diagnostic.h"
 #include "codegen/jit.h"
+#include "codegen/object.h"
 #include "ir/nodes.h"
 #include "runtime/HalideRuntime.h"
 #include "runtime/runtime.h"

@@ -222,7 +222,7 @@ TEST_CASE("pipeline: texts") {
   text << in.rdbuf();
   CHECK(text.str().find("for") != std::string::npos);
   std::remove(file.c_str());
-  CHECK_DIAG(f.compile_to_lowered_stmt("/no/such/folder/x", {}), "R0201", "cannot write");
+  CHECK_DIAG(f.compile_to_lowered_stmt("/proc/no/such/folder/x", {}), "R0201", "cannot write");
 }
 
 namespace {

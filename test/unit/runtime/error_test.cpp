@@ -165,7 +165,7 @@ TEST_CASE("error: the first failure is kept and told to the handler once") {
   calo_error_host_null(&cx, "p", "b");
   CHECK(cx.error().code == -12);
   REQUIRE(heard.size() == 1);
-  CHECK(heard[0] == cx.error().text() + "\n");
+  CHECK(heard[0] == std::string(cx.error().text()) + "\n");
   cx.clear();
   CHECK(cx.error().code == 0);
   calo_error_host_null(&cx, "p", "b");

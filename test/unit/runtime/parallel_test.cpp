@@ -208,7 +208,7 @@ TEST_CASE("par_for: an exception in an iteration becomes an error") {
     CHECK(par_for(
               0, 50, [](int i) -> int { return i == 20 ? throw std::runtime_error("x") : 0; },
               &cx) == halide_error_code_generic_error);
-    CHECK(cx.error().what.find("exception") != std::string::npos);
+    CHECK(std::string(cx.error().what).find("exception") != std::string::npos);
   });
 }
 
