@@ -1,4 +1,6 @@
 // The command line of a generator executable: GenGen's flags over the same artifacts as `calo build`.
+#include "gengen.h"
+
 #include <dlfcn.h>
 #include <signal.h>
 #include <unistd.h>
@@ -7,8 +9,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-
-#include "gengen.h"
 
 #include "artifacts.h"
 #include "generator.h"
