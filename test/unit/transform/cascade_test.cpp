@@ -249,6 +249,8 @@ void check_whatever_is_accepted(uint64_t first, uint64_t last, int at_least) {
     accepted++;
     INFO(certificate(*r.plan));
     CHECK(check_in_fields(ir::parse_program(text), *r.plan) == "");
+    // max and min drop the NaN that an overflowing factor gives (0*inf), so one form may show what the other hides
+    if (r.plan->last().combine != Combine::Add) continue;
     CheckOptions o;
     o.same_infinities = false;  // terms that overflow do so elsewhere in another order
     CHECK(check_in_floats(ir::parse_program(text), *r.plan, o) == "");
