@@ -137,6 +137,8 @@ private:
   std::unordered_set<ir::Name> data_variables_;  ///< lets in scope that are data
   std::unordered_set<ir::Name> taken_;           ///< new names made by bind
   std::unique_ptr<Assume> given_;                ///< the caller's facts
+  /// What chains of lets made here use, until the statement around them is asked.
+  std::unordered_map<const ir::IRNode *, std::pair<ir::Stmt, std::unordered_set<ir::Name>>> used_;
 };
 
 /// Results that hold under the present facts.

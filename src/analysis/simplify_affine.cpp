@@ -543,17 +543,18 @@ Expr Simplifier::visit_index(const Expr &e) {
     }
     default: {
       const bool is_min = e.kind() == NodeKind::Min;
-      // Chains are flattened from the top, as sums are.
+      // Chains are flattened from the top, as sums are. What occurs twice counts once.
       std::vector<LinearForm> operands;
+      std::unordered_set<const IRNode *> taken;
       std::vector<Expr> work{is_min ? e.as<Min>()->b : e.as<Max>()->b,
                              is_min ? e.as<Min>()->a : e.as<Max>()->a};
       while (!work.empty()) {
         Expr x = std::move(work.back());
         work.pop_back();
+        if (!taken.insert(x.get()).second) continue;
         const Min *mn = x.as<Min>();
         const Max *mx = x.as<Max>();
-        // Counts: the parent's, and x.
-        if ((is_min ? mn != nullptr : mx != nullptr) && x->ref_count() <= 2) {
+        if (is_min ? mn != nullptr : mx != nullptr) {
           work.push_back(is_min ? mn->b : mx->b);
           work.push_back(is_min ? mn->a : mx->a);
         } else {

@@ -28,17 +28,39 @@ void add_used_names(const Expr &e, std::unordered_set<Name> *used) {
     if (const Load *l = x.as<Load>()) used->insert(l->name);
   });
 }
-std::unordered_set<Name> used_names(const Stmt &s) {
+
+/// The names that a statement uses. Those of chains of lets inside it are known already and taken over from there:
+/// asking at every level again would be quadratic.
+class NamesOfStmt final : public IRGraphVisitor {
+public:
+  using Known = std::unordered_map<const IRNode *, std::pair<Stmt, std::unordered_set<Name>>>;
+  explicit NamesOfStmt(Known *known) : known_(known) {}
   std::unordered_set<Name> used;
-  for_each_expr(s, [&](const Expr &x) {
-    if (const Variable *v = x.as<Variable>()) used.insert(v->name);
-    if (const Load *l = x.as<Load>()) used.insert(l->name);
-  });
-  for_each_stmt(s, [&](const Stmt &x) {
-    if (const Store *st = x.as<Store>()) used.insert(st->name);
-  });
-  return used;
-}
+  using IRVisitor::visit;
+  void visit(const Variable *op) override { used.insert(op->name); }
+  void visit(const Load *op) override {
+    used.insert(op->name);
+    IRVisitor::visit(op);
+  }
+  void visit(const Store *op) override {
+    used.insert(op->name);
+    IRVisitor::visit(op);
+  }
+
+protected:
+  bool enter(const IRNode *node) override {
+    auto it = known_->find(node);
+    if (it == known_->end()) return IRGraphVisitor::enter(node);
+    std::unordered_set<Name> inner = std::move(it->second.second);
+    known_->erase(it);
+    if (inner.size() > used.size()) inner.swap(used);
+    used.insert(inner.begin(), inner.end());
+    return false;
+  }
+
+private:
+  Known *known_;
+};
 
 bool is_gpu(ForType t) {
   return t == ForType::GPUBlock || t == ForType::GPUThread || t == ForType::GPULane;
@@ -154,7 +176,9 @@ Stmt Simplifier::visit_lets(const Stmt &s) {
     rest = next;
   }
   Stmt body = mutate(rest);
-  std::unordered_set<Name> used = used_names(body);
+  NamesOfStmt names(&used_);
+  names.visit_stmt(body);
+  std::unordered_set<Name> used = std::move(names.used);
   for (size_t i = bindings.size(); i-- > 0;) {
     Binding &b = bindings[i];
     b.assume.reset();
@@ -162,6 +186,7 @@ Stmt Simplifier::visit_lets(const Stmt &s) {
     add_used_names(b.value, &used);
     body = make_let_stmt(b.name, b.value, body);
   }
+  if (body.defined()) used_[body.get()] = {body, std::move(used)};
   return body;
 }
 

@@ -147,9 +147,11 @@ Value *Emitter::binary(const Expr &e) {
 
 // select(scalar condition, vectors) picks whole vectors; LLVM's select takes a scalar condition there too.
 Value *Emitter::select(const ir::Select *op) {
+  // The rest of a chain first: all of its choices would be held in registers until the last is known.
+  Value *chain = op->false_value.as<ir::Select>() ? expr(op->false_value) : nullptr;
   Value *c = expr(op->condition);
   Value *t = expr(op->true_value);
-  return b_.CreateSelect(c, t, expr(op->false_value));
+  return b_.CreateSelect(c, t, chain ? chain : expr(op->false_value));
 }
 
 Value *Emitter::ramp(const ir::Ramp *op) {

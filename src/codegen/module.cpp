@@ -13,6 +13,7 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
@@ -62,6 +63,14 @@ bool has_512_bits(const Target &t) {
                             Target::AVX512_SapphireRapids, Target::AVX10_1});
 }
 
+// Addresses come as base, offset and induction variable already; loop strength reduction makes blur and unsharp no faster
+// (measured), is super-linear on branchy programs and deep loop nests, and has no other switch.
+void leave_out_strength_reduction() {
+  auto &all = llvm::cl::getRegisteredOptions();
+  auto it = all.find("disable-lsr");
+  if (it != all.end()) static_cast<llvm::cl::opt<bool> *>(it->second)->setValue(true);
+}
+
 std::unique_ptr<llvm::TargetMachine> make_machine(const Target &t) {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -69,6 +78,7 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target &t) {
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
+    leave_out_strength_reduction();
   });
   if (t.arch != Target::X86 || t.bits != 64 || t.os != Target::Linux) {
     raise(Diagnostic("T0103", {}, "no code for the target " + t.to_string())

@@ -6,6 +6,9 @@
 //
 // The bounds of the steady state are solved from the conditions (analysis/linear.h, solve_inner); where one has no
 // solution it stays in all three.
+#include <map>
+#include <set>
+
 #include "../analysis/bounds.h"
 #include "../analysis/linear.h"
 #include "../analysis/simplify.h"
@@ -93,10 +96,8 @@ void split_min_max(const Expr &difference, Name loop, std::vector<Expr> *conditi
 class Steady final : public IRMutator {
 public:
   /// A minimum or maximum whose one side wins in the steady state, as it looks where it is not marked.
-  struct Decided {
-    Expr plain, value;
-  };
-  Steady(Name loop, std::vector<Decided> known) : loop_(loop), decided(std::move(known)) {}
+  using Decided = std::map<Expr, Expr, ExprLess>;  // unmarked -> its value
+  Steady(Name loop, Decided known) : loop_(loop), decided(std::move(known)) {}
   std::vector<Expr> accepted;       // scalar conditions on the loop variable
   std::vector<Expr> preconditions;  // scalar conditions that do not depend on it
   using IRMutator::mutate;
@@ -139,17 +140,14 @@ private:
     if (v.defined()) {
       if (!accept(conditions)) return IRMutator::visit(op);
       if (op->type == Int(32)) {
-        Expr plain = simplify(without_likely(op));
-        bool known = false;
-        for (const Decided &d : decided) known |= equal(d.plain, plain);
-        if (!known) decided.push_back({plain, v});
+        Expr &plain = plain_[op];
+        if (!plain.defined()) plain = simplify(without_likely(op));
+        decided.emplace(plain, v);
       }
       return mutate(v);
     }
-    for (const Decided &d : decided) {
-      if (equal(d.plain, Expr(op))) return mutate(d.value);
-    }
-    return IRMutator::visit(op);
+    auto known = decided.find(op);
+    return known != decided.end() ? mutate(known->second) : IRMutator::visit(op);
   }
 
   static Expr without_likely(const Expr &e) {
@@ -193,25 +191,47 @@ private:
   }
 
   bool accept(const std::vector<Expr> &conditions) {
+    bool moves = false;
     std::vector<Expr> scalars;
     for (const Expr &c : conditions) {
-      std::vector<Expr> simple;
-      if (!conjuncts(simplify(resolve(c)), &simple)) return false;
-      for (const Expr &e : simple) {
-        if (is_const_one(e)) continue;
-        if (is_const_zero(e) || reads_memory(e)) return false;
-        if (uses_var(e, loop_)) {
-          Interval i = analysis::solve_inner(e, loop_);
-          if (!i.has_lower() && !i.has_upper()) return false;
-        }
-        scalars.push_back(e);
-      }
+      const Condition &known = condition(resolve(c));
+      if (!known.solved) return false;
+      scalars.insert(scalars.end(), known.scalars.begin(), known.scalars.end());
+      moves = moves || known.moves;
     }
-    bool moves = scalars.empty();
-    for (const Expr &e : scalars) moves |= uses_var(e, loop_);
-    if (!moves) return false;  // decided outside of this loop
-    for (const Expr &e : scalars) (uses_var(e, loop_) ? accepted : preconditions).push_back(e);
+    if (!moves && !scalars.empty()) return false;  // decided outside of this loop
+    for (const Expr &e : scalars) {
+      if (taken_.insert(e).second) (uses_var(e, loop_) ? accepted : preconditions).push_back(e);
+    }
     return true;
+  }
+
+  /// What a condition asks of scalars; unrolled copies ask the same again and again.
+  struct Condition {
+    bool solved = false, moves = false;
+    std::vector<Expr> scalars;
+  };
+  const Condition &condition(const Expr &c) {
+    auto [it, first] = conditions_.try_emplace(c);
+    if (first) it->second = solve(c);
+    return it->second;
+  }
+  Condition solve(const Expr &c) const {
+    Condition r;
+    std::vector<Expr> simple;
+    if (!conjuncts(simplify(c), &simple)) return r;
+    for (const Expr &e : simple) {
+      if (is_const_one(e)) continue;
+      if (is_const_zero(e) || reads_memory(e)) return r;
+      if (uses_var(e, loop_)) {
+        Interval i = analysis::solve_inner(e, loop_);
+        if (!i.has_lower() && !i.has_upper()) return r;
+        r.moves = true;
+      }
+      r.scalars.push_back(e);
+    }
+    r.solved = true;
+    return r;
   }
 
   bool conjuncts(const Expr &c, std::vector<Expr> *simple) const {
@@ -229,9 +249,12 @@ private:
 
   Name loop_;
   Scope<Expr> known_;  // lets inside the loop
+  std::map<Expr, Condition, ExprLess> conditions_;
+  std::map<Expr, Expr, ExprLess> plain_;
+  std::set<Expr, ExprLess> taken_;
 
 public:
-  std::vector<Decided> decided;
+  Decided decided;
 };
 
 class Partitioner final : public IRMutator {

@@ -2,6 +2,7 @@
 #include "stage_loops.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "../analysis/simplify.h"
 #include "../base/diagnostic.h"
@@ -134,15 +135,29 @@ void StageLoops::apply_relations(const schedule::StageState &state, bool pure, T
 }
 
 void StageLoops::settle_outer_values() {
-  for (size_t round = 0; round < outer_values_.size(); round++) {  // one may be in terms of others
-    Substitution map;
-    for (auto &[at, id] : outer_values_) map[at] = value_of(id);
+  Substitution map;
+  std::function<void(Name, int)> settle = [&](Name at, int id) {  // one may be in terms of others
+    if (map.count(at)) return;
+    Expr value = value_of(id);
+    bool in_terms_of_others = false;
+    for (Name n : free_vars(value)) {
+      for (auto &[other, other_id] : outer_values_) {
+        if (other != n) continue;
+        settle(other, other_id);
+        in_terms_of_others = true;
+      }
+    }
+    map[at] = in_terms_of_others ? simplify(substitute(map, value)) : value;
+  };
+  for (auto &[at, id] : outer_values_) settle(at, id);
+  if (!map.empty()) {
     for (Var &v : vars_) {
       for (Expr *e : {&v.min, &v.max, &v.factor}) {
         if (e->defined()) *e = simplify(substitute(map, *e));
       }
     }
   }
+  values_.clear();
 }
 
 // Whether `e` can be asked before the stage's loops start.
@@ -226,6 +241,12 @@ Expr StageLoops::base(const Var &v, const Expr &outer, bool mark_likely) const {
 }
 
 Expr StageLoops::value_of(int id, bool likely) const {
+  Expr &known = values_[{id, likely}];
+  if (!known.defined()) known = compute_value(id, likely);
+  return known;
+}
+
+Expr StageLoops::compute_value(int id, bool likely) const {
   const Var &v = vars_[id];
   switch (v.how) {
     case Var::IsLoop: return make_var(loop_name(v.name));
@@ -265,12 +286,12 @@ bool StageLoops::rounds(int id) const {
   return v.tail == Tail::Round || rounds(v.a) || rounds(v.b);
 }
 
-// The largest value that the loops of `id` reach, rounding tails included.
+// The largest value that the loops of `id` reach, rounding tails included. Not simplified, as ranges are not.
 Expr StageLoops::touched_max(int id) const {
   const Var &v = vars_[id];
   if (v.how == Var::IsRenamed) return touched_max(v.a);
   if (!rounds(id)) return v.max;
-  return simplify(make_add(base(v, touched_max(v.a)), touched_max(v.b)));
+  return make_add(base(v, touched_max(v.a)), touched_max(v.b));
 }
 
 Interval StageLoops::range_of(int id, const std::unordered_set<Name> &fixed) const {
@@ -284,9 +305,8 @@ Interval StageLoops::range_of(int id, const std::unordered_set<Name> &fixed) con
       if (is_full(v.b, fixed) && v.tail == Tail::Dynamic)
         i = {make_int(Int(32), 0), sum(v.factor, make_int(Int(32), -1)), {}};
       if (o.is_point() && i.is_point()) return Interval::point(value_of(id));
-      Interval r{simplify(make_add(base(v, o.min), i.min)), make_add(base(v, o.max), i.max), {}};
+      Interval r{make_add(base(v, o.min), i.min), make_add(base(v, o.max), i.max), {}};
       if (v.tail == Tail::Guard || v.tail == Tail::Dynamic) r.max = make_min(r.max, v.max);
-      r.max = simplify(r.max);
       return r;
     }
     case Var::IsFuseInner:
@@ -294,8 +314,8 @@ Interval StageLoops::range_of(int id, const std::unordered_set<Name> &fixed) con
       Interval f = range_of(v.a, fixed);
       if (f.is_point()) return Interval::point(value_of(id));
       if (v.how == Var::IsFuseInner) return {v.min, v.max, {}};
-      return {simplify(make_add(make_div(f.min, v.factor), v.min)),
-              simplify(make_add(make_div(f.max, v.factor), v.min)),
+      return {make_add(make_div(f.min, v.factor), v.min),
+              make_add(make_div(f.max, v.factor), v.min),
               {}};
     }
     case Var::IsRenamed: break;
@@ -304,7 +324,9 @@ Interval StageLoops::range_of(int id, const std::unordered_set<Name> &fixed) con
 }
 
 Interval StageLoops::range(Name root, const std::unordered_set<Name> &fixed) const {
-  return range_of(root_ids_.at(root), fixed);
+  Interval r = range_of(root_ids_.at(root), fixed);
+  if (r.is_point()) return Interval::point(simplify(r.min));
+  return {simplify(r.min), simplify(r.max), {}};
 }
 
 std::vector<Expr> StageLoops::guards() const {

@@ -8,6 +8,7 @@
 //   round   the range touched grows to a multiple of the factor
 #pragma once
 
+#include <map>
 #include <unordered_set>
 #include <vector>
 
@@ -67,6 +68,7 @@ private:
   bool evaluable_outside(const Expr &e) const;
   Expr base(const Var &split, const Expr &outer, bool mark_likely = false) const;
   Expr value_of(int id, bool likely = false) const;
+  Expr compute_value(int id, bool likely) const;
   analysis::Interval range_of(int id, const std::unordered_set<ir::Name> &fixed) const;
   Expr touched_max(int id) const;
   bool rounds(int id) const;
@@ -85,6 +87,7 @@ private:
   std::unordered_map<int, ir::ForType> loop_kind_;
   std::vector<std::pair<ir::Name, int>>
       outer_values_;  // stand-ins, while ranges are found, for values of these ids
+  mutable std::map<std::pair<int, bool>, Expr> values_;  // memo of value_of
 };
 
 }  // namespace calotype::lower

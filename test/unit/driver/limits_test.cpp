@@ -2,12 +2,97 @@
 // not.
 #include <doctest/doctest.h>
 
+#include <ctime>
+
 #include "base/diagnostic.h"
 #include "base/source.h"
 #include "calotype.h"
 #include "support/check_diag.h"
 
 using namespace calotype;
+
+namespace {
+
+// Seconds of processor time that `work` takes. The limits below are several times what a quiet machine needs.
+template <typename F> double processor_seconds(F work) {
+  const std::clock_t start = std::clock();
+  work();
+  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+}
+
+Func blur_of(ImageParam &in) {
+  Var x("x"), y("y");
+  Func edge = BoundaryConditions::repeat_edge(in), across("across"), blur("blur");
+  const auto mean = [](Expr a, Expr b, Expr c) {
+    return cast<uint16_t>((cast<uint32_t>(a) + cast<uint32_t>(b) + cast<uint32_t>(c)) / 3);
+  };
+  across(x, y) = mean(edge(x - 1, y), edge(x, y), edge(x + 1, y));
+  blur(x, y) = mean(across(x, y - 1), across(x, y), across(x, y + 1));
+  return blur;
+}
+
+}  // namespace
+
+TEST_CASE("limits: unrolling is limited by what the copies hold, at the directive") {
+  ImageParam in(UInt(16), 2, "in");
+  Var x("x");
+  Func much = blur_of(in);
+  much.unroll(x, 1024);
+  const int line = __LINE__ - 1;
+  CHECK(processor_seconds([&] {
+          try {
+            much.compile_jit();
+            FAIL("not refused");
+          } catch (const CompileError &e) {
+            CHECK(e.diagnostic().code == "S0112");
+            CHECK(e.diagnostic().what.find("the limit is 32768") != std::string::npos);
+            CHECK(e.diagnostic().loc.line == line);
+          }
+        }) < 3);
+  Func some = blur_of(in);
+  some.unroll(x, 64);
+  CHECK(processor_seconds([&] { some.compile_jit(); }) < 6);
+}
+
+TEST_CASE("limits: 60 splits of one loop compile quickly, whichever side is split again") {
+  for (bool outer : {false, true}) {
+    Var x("x"), y("y");
+    Func f("f");
+    f(x, y) = x + 10 * y;
+    Var at = x;
+    for (int i = 0; i < 60; i++) {
+      Var o("o" + std::to_string(i)), n("i" + std::to_string(i));
+      f.split(at, o, n, i < 4 ? 2 : 1);
+      at = outer ? o : n;
+    }
+    CHECK(processor_seconds([&] { f.compile_jit(); }) < 6);
+    Buffer<int> out = f.realize({7, 3});
+    CHECK(out(6, 2) == 26);
+    CHECK(out(0, 1) == 10);
+  }
+}
+
+TEST_CASE("limits: long chains, wide stencils and deep selects compile quickly") {
+  Var x("x"), y("y");
+  ImageParam in(Int(32), 2, "in");
+  CHECK(processor_seconds([&] {
+          Func last = BoundaryConditions::repeat_edge(in);
+          for (int i = 0; i < 200; i++) {
+            Func f("f" + std::to_string(i));
+            f(x, y) = last(x - 1, y) + last(x + 1, y) + last(x, y - 1) + last(x, y + 1);
+            f.compute_root();
+            last = f;
+          }
+          last.compile_jit();
+        }) < 8);
+  CHECK(processor_seconds([&] {
+          Expr e = x;
+          for (int i = 0; i < 300; i++) e = select(x < i, in(clamp(x - i, 0, 100), y), e);
+          Func f("f");
+          f(x, y) = e;
+          f.compile_jit();
+        }) < 8);
+}
 
 TEST_CASE("limits: an expression 5000 levels deep compiles, one of 50,000 is refused") {
   Var x("x"), y("y");
