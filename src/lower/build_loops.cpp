@@ -116,6 +116,7 @@ private:
   Stmt build_site(const LoopNode &parent, RegionFinder::Site site,
                   const std::unordered_map<Name, Box> &given) {
     SiteRegions here;
+    const size_t outer = meaning_log_.size();
     bool root = at_root_;
     at_root_ = false;
     find_regions(parent, site, given, here);
@@ -134,7 +135,23 @@ private:
         cx_.output_regions[out] = expand(here.found.funcs.at(out).stored);
     }
     Stmt body = build_children(parent, site, here.found, here.marks, here.constant_max);
+    forget_meanings(outer);
     return with_lets(here.lets, body);
+  }
+
+  // Loops cannot be shared with a Func that nothing needs: it has no loops.
+  [[noreturn]] void refuse_unread_member(const LoopNode &n, const RegionFinder::Result &found) {
+    std::string unread;
+    SrcLoc loc;
+    for (const StageRef &m : n.members) {
+      if (!found.funcs.count(m.func)) unread = m.func;
+      for (const schedule::StageState &st : state_.of(m.func).stages) {
+        if (st.shared.defined()) loc = st.shared.loc;
+      }
+    }
+    raise(Diagnostic("S0133", loc, "loops cannot be shared with " + unread)
+              .because("nothing that is computed reads " + unread + ", so it has no loops")
+              .fix("leave compute_with away"));
   }
 
   static Stmt with_lets(const std::vector<Let> &lets, Stmt body) {
@@ -230,8 +247,8 @@ private:
                     std::vector<Let> &lets, std::unordered_map<Name, Expr> &maxes) {
     Name min_name = StageLoops::min_symbol(f.name, stage, v),
          max_name = StageLoops::max_symbol(f.name, stage, v);
-    meaning_[min_name] = expand(range.min);
-    meaning_[max_name] = expand(range.max);
+    define_meaning(min_name, range.min);
+    define_meaning(max_name, range.max);
     if (slide) range = slide->rest(range);
     lets.push_back({min_name, range.min});
     Expr min = make_var(min_name);
@@ -247,6 +264,25 @@ private:
   }
 
   // A region symbol in terms of open loops, through all symbols defined below the program's start; sliding left out.
+  // A Func that is computed at several places, one inside another, has the same symbols at each: a meaning holds until
+  // the place that gave it is built, then the one around it holds again.
+  void define_meaning(Name symbol, const Expr &e) {
+    Expr meaning = expand(e);
+    Expr &at = meaning_[symbol];
+    meaning_log_.emplace_back(symbol, at);
+    at = meaning;
+  }
+  void forget_meanings(size_t down_to) {
+    for (; meaning_log_.size() > down_to; meaning_log_.pop_back()) {
+      auto &[symbol, before] = meaning_log_.back();
+      if (before.defined()) {
+        meaning_[symbol] = before;
+      } else {
+        meaning_.erase(symbol);
+      }
+    }
+  }
+
   Expr expand(const Expr &e) const {
     Expr r = e;
     for (int round = 0; round < 64; round++) {
@@ -333,6 +369,7 @@ private:
                                      [&](Name f) { return !found.funcs.count(f); }),
                       funcs.end());
           if (funcs.empty()) break;
+          if (funcs.size() < n.members.size()) refuse_unread_member(n, found);
           std::vector<Stmt> all{build_produce(n, constant_max)};
           for (Name f : funcs) {
             all[0] = make_producer(f, all[0]);
@@ -395,8 +432,8 @@ private:
       Name min_name = f.name + ".store." + f.args[d] + ".min",
            max_name = f.name + ".store." + f.args[d] + ".max";
       lets.push_back({min_name, r.stored[d].min});
-      meaning_[min_name] = expand(r.stored[d].min);
-      meaning_[max_name] = expand(r.stored[d].max);
+      define_meaning(min_name, r.stored[d].min);
+      define_meaning(max_name, r.stored[d].max);
       Expr min = make_var(min_name), max = make_var(max_name);
       if (as_const_int(extent)) {
         max = simplify(make_add(min, make_sub(extent, c32(1))));
@@ -411,7 +448,9 @@ private:
     open.depth = loops_.size();
     open.bounds = symbols;
     if (!computed_here) stores_[n.func] = open;
+    const size_t outer = meaning_log_.size();
     Stmt body = build_children(n, site, found, marks, constant_max);
+    forget_meanings(outer);
     if (!computed_here) {
       open = stores_[n.func];
       stores_.erase(n.func);
@@ -810,6 +849,7 @@ private:
     SiteRegions here;
     RegionFinder::Site site;
     std::vector<Name> guarded;
+    const size_t outer = meaning_log_.size();
     for (const StageRef &s : n.members) {
       site = owner_site(s);
       find_regions(n, site, {}, here);
@@ -819,6 +859,7 @@ private:
     }
     lets.insert(lets.end(), here.lets.begin(), here.lets.end());
     Stmt body = build_children(n, site, here.found, here.marks, here.constant_max);
+    forget_meanings(outer);
     for (Name f : guarded) guards_.erase(f);
     return with_lets(lets, body);
   }
@@ -1264,6 +1305,7 @@ private:
   std::unordered_map<Name, Slide> slides_;  // of Funcs with a mark
   std::unordered_map<Name, Hoist> hoists_;  // memory around the current point
   std::unordered_map<Name, Expr> meaning_;  // region symbols, sliding left out
+  std::vector<std::pair<Name, Expr>> meaning_log_;  // what each definition replaced
   int queries_ = 0;                         // of extern stages so far
   bool queries_inputs_ = false;             // some ask for images
 };
