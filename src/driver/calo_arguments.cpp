@@ -130,6 +130,7 @@ std::vector<Image> interpret(const Algorithm &a, const run::Filter &f, run::Valu
   if (empty) return outputs;
   ir::InterpretOptions options;
   options.fma = a.target.fuses_multiply_add();
+  options.ignore_unused_reads = true;  // as compiled code does
   ir::interpret(a.program, raw, inputs, scalars, options);
   return outputs;
 }

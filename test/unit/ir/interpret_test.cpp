@@ -359,6 +359,14 @@ TEST_CASE("interpret: if_then_else evaluates the chosen side only, select both")
   for (int i = -2; i < 10; i++) CHECK(out.at(i) == (i >= 0 && i < 8 ? i + 7 : -i));
   const Function eager = pure("eager", {x}, {make_select(inside, read, i32(0))});
   failure_of([&] { interpret(program({eager}), {out.raw()}, {{"in", in.raw()}}); }, "R0102");
+
+  ir::InterpretOptions lenient;
+  lenient.ignore_unused_reads = true;
+  interpret(program({eager}), {out.raw()}, {{"in", in.raw()}}, {}, lenient);
+  for (int i = -2; i < 10; i++) CHECK(out.at(i) == (i >= 0 && i < 8 ? i + 7 : 0));
+  const Function used = pure("used", {x}, {make_select(inside, i32(0), read)});
+  failure_of([&] { interpret(program({used}), {out.raw()}, {{"in", in.raw()}}, {}, lenient); },
+             "R0102");
 }
 
 TEST_CASE("interpret: a read outside an input names reader, place, index and bounds") {
