@@ -596,7 +596,8 @@ CEmitter::Value CEmitter::buffer_field(const ir::Call *op) {
     case Intrinsic::buffer_host: return is("(void *)" + b + "->host");
     case Intrinsic::buffer_type_code: return is("(int32_t)" + b + "->type");
     case Intrinsic::buffer_dimensions:  // -1 where there should be an array of them and is none
-      return is("(" + b + "->dim == NULL && " + b + "->dimensions != 0 ? -1 : " + b + "->dimensions)");
+      return is("(" + b + "->dim == NULL && " + b + "->dimensions != 0 ? -1 : " + b +
+                "->dimensions)");
     case Intrinsic::buffer_is_bounds_query:
       return is("(" + b + "->host == NULL && " + b + "->device == 0)");
     case Intrinsic::buffer_min:

@@ -370,8 +370,9 @@ Value *Emitter::buffer_field(const ir::Call *op) {
       return field(b_.getInt32Ty(), offsetof(halide_buffer_t, type));
     case IntrinsicOp::buffer_dimensions: {  // -1 where there should be an array of them and is none
       Value *n = field(b_.getInt32Ty(), offsetof(halide_buffer_t, dimensions));
-      Value *none = b_.CreateAnd(b_.CreateIsNull(field(b_.getPtrTy(), offsetof(halide_buffer_t, dim))),
-                                 b_.CreateICmpNE(n, b_.getInt32(0)));
+      Value *none =
+          b_.CreateAnd(b_.CreateIsNull(field(b_.getPtrTy(), offsetof(halide_buffer_t, dim))),
+                       b_.CreateICmpNE(n, b_.getInt32(0)));
       return b_.CreateSelect(none, b_.getInt32(~0u), n);
     }
     case IntrinsicOp::buffer_is_bounds_query: {

@@ -26,8 +26,7 @@ ExternFunction with_context(const char *name, const char *object_name, R (*)(voi
   return {name, object_name, true, CType<R>::get(), {CType<Ps>::get()...}};
 }
 
-template <typename R, typename... Ps>
-ExternFunction plain(const char *name, R (*)(Ps...)) {
+template <typename R, typename... Ps> ExternFunction plain(const char *name, R (*)(Ps...)) {
   return {name, name, false, CType<R>::get(), {CType<Ps>::get()...}};
 }
 

@@ -134,7 +134,6 @@ void optimise(CompiledModule &m) {
   }
 }
 
-
 // Only what the target names: code must run, and give the same bits, on every machine of that description. (Every
 // processor with AVX has popcnt, every one with AVX2 has bmi1, bmi2 and lzcnt.)
 Instructions instructions_of(const Target &t) {

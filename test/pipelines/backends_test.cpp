@@ -32,7 +32,8 @@ void check_case(uint64_t seed, CaseBackend backend, int *same) {
   // What the JIT refuses or cannot run at this size is judged by the fuzzer.
   if (test::CompiledCase(p, s, t).run(size, seed, true).kind != CaseResult::Same) return;
   const test::CompiledCase c(p, s, t, backend);
-  if (c.compiled().code == "T0103" && backend != CaseBackend::Object) return;  // 16-bit floats, require
+  if (c.compiled().code == "T0103" && backend != CaseBackend::Object)
+    return;  // 16-bit floats, require
   REQUIRE_MESSAGE(c.compiled().kind == CaseResult::Same, c.compiled().text);
   const CaseResult r = c.run(size, seed, true);
   CHECK_MESSAGE(r.kind == CaseResult::Same, r.text);

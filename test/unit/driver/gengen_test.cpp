@@ -43,7 +43,8 @@ Answer gengen(std::vector<std::string> words) {
   FILE *to = std::fopen(file.c_str(), "w");
   dup2(fileno(to), 1);
   dup2(fileno(to), 2);
-  const int code = Halide::Internal::generate_filter_main(static_cast<int>(argv.size()), argv.data());
+  const int code =
+      Halide::Internal::generate_filter_main(static_cast<int>(argv.size()), argv.data());
   std::fflush(stdout);
   std::fflush(stderr);
   dup2(out, 1);
@@ -54,7 +55,9 @@ Answer gengen(std::vector<std::string> words) {
   return {code, test::read_file(file)};
 }
 
-bool contains(const Answer &a, const std::string &text) { return a.text.find(text) != std::string::npos; }
+bool contains(const Answer &a, const std::string &text) {
+  return a.text.find(text) != std::string::npos;
+}
 
 }  // namespace
 
@@ -95,15 +98,17 @@ TEST_CASE("gengen: several targets, each with the schedule that its target choos
   test::write_text_file(schedules + "/any.sched", head + "target any\noutput.unroll(x, 2)\n");
   test::write_text_file(schedules + "/x86-64-avx2.sched",
                         head + "target x86-64-avx2\noutput.vectorize(x, 32)\n");
-  const Answer a = gengen({"-g", "gengen_scale", "-o", folder, "-e", "static_library,c_header,schedule",
-                           "target=x86-64-linux-avx2-fma-f16c,x86-64-linux", "schedule=" + schedules});
+  const Answer a =
+      gengen({"-g", "gengen_scale", "-o", folder, "-e", "static_library,c_header,schedule",
+              "target=x86-64-linux-avx2-fma-f16c,x86-64-linux", "schedule=" + schedules});
   CHECK_MESSAGE(a.code == 0, a.text);
   CHECK(test::shell("ar t " + folder + "/gengen_scale.a").out ==
         "gengen_scale_x86_64_linux_avx2_f16c_fma.o\ngengen_scale_x86_64_linux.o\ngengen_scale.o\n"
         "calotype_runtime.o\n");
-  CHECK(test::read_file(folder + "/gengen_scale-x86-64-linux-avx2-f16c-fma.sched").find("vectorize(x, 32)") !=
+  CHECK(test::read_file(folder + "/gengen_scale-x86-64-linux-avx2-f16c-fma.sched")
+            .find("vectorize(x, 32)") != std::string::npos);
+  CHECK(test::read_file(folder + "/gengen_scale-x86-64-linux.sched").find("unroll(x, 2)") !=
         std::string::npos);
-  CHECK(test::read_file(folder + "/gengen_scale-x86-64-linux.sched").find("unroll(x, 2)") != std::string::npos);
 }
 
 TEST_CASE("gengen: mistakes are named, and nothing is written") {

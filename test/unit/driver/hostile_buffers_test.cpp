@@ -44,7 +44,8 @@ private:
 
 /// What a call gets: a mistake changes something of it.
 struct Call {
-  halide_dimension_t in_dims[4] = {{0, kW, 1}, {0, kH, kW}}, out_dims[4] = {{0, kW, 1}, {0, kH, kW}};
+  halide_dimension_t in_dims[4] = {{0, kW, 1}, {0, kH, kW}},
+                     out_dims[4] = {{0, kW, 1}, {0, kH, kW}};
   halide_buffer_t in{}, out{};
   float gain = 0.5f;
   bool no_in = false, no_out = false;
@@ -61,7 +62,8 @@ constexpr int kMin = INT32_MIN, kMax = INT32_MAX;
 // f(x, y) = input(x, y) + input(x + 1, y) [edge repeated in x] as uint16, gain in [0, 1].
 std::vector<Mistake> mistakes() {
   const int null = halide_error_code_buffer_argument_is_null, type = halide_error_code_bad_type,
-            rank = halide_error_code_bad_dimensions, negative = halide_error_code_buffer_extents_negative,
+            rank = halide_error_code_bad_dimensions,
+            negative = halide_error_code_buffer_extents_negative,
             large = halide_error_code_buffer_extents_too_large,
             constraint = halide_error_code_constraint_violated,
             outside = halide_error_code_access_out_of_bounds, host = halide_error_code_host_is_null,
@@ -83,7 +85,9 @@ std::vector<Mistake> mistakes() {
       (in ? c.in : c.out).flags = flags;
     };
   };
-  auto moved = [](bool in, int bytes) { return [=](Call &c) { (in ? c.in : c.out).host += bytes; }; };
+  auto moved = [](bool in, int bytes) {
+    return [=](Call &c) { (in ? c.in : c.out).host += bytes; };
+  };
   return {
       {"input null", null, [](Call &c) { c.no_in = true; }},
       {"output null", null, [](Call &c) { c.no_out = true; }},
@@ -251,7 +255,8 @@ TEST_CASE("hostile buffers: refused by objects and C source before the first sto
   for (const char *file : {"hostile.o", "hostile.c"}) {
     const test::SharedObject lib(test::temporary(file));
     REQUIRE_MESSAGE(lib.failure.empty(), lib.failure);
-    lib.find<void *(halide_error_handler_t)>("halide_set_error_handler")([](void *, const char *) {});
+    lib.find<void *(halide_error_handler_t)>("halide_set_error_handler")(
+        [](void *, const char *) {});
     auto *f = lib.find<int(const halide_buffer_t *, float, const halide_buffer_t *)>("hostile");
     check_all(file, [&](const Call &c) {
       return f(c.no_in ? nullptr : &c.in, c.gain, c.no_out ? nullptr : &c.out);
@@ -267,7 +272,8 @@ namespace {
 class Sparse {
 public:
   Sparse() {
-    memory_ = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    memory_ = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     dims_[0] = {0, 40, 1};
     dims_[1] = {0, 60, 1 << 28};  // 60 * 2^28 elements: far beyond 2^31
     raw.dimensions = 2;
@@ -306,12 +312,19 @@ TEST_CASE("large buffers: elements beyond 2^31 are read and written where they l
       case 1: f.vectorize(x, 8); break;
       case 2: f.vectorize(y, 4); break;
       case 3: f.parallel(y).vectorize(x, 8); break;
-      case 4: f.split(y, yo, yi, 8).parallel(yo).vectorize(x, 4); g.compute_at(f, yo); break;
-      case 5: f.reorder(y, x).unroll(y, 3); g.compute_root().parallel(y); break;
+      case 4:
+        f.split(y, yo, yi, 8).parallel(yo).vectorize(x, 4);
+        g.compute_at(f, yo);
+        break;
+      case 5:
+        f.reorder(y, x).unroll(y, 3);
+        g.compute_root().parallel(y);
+        break;
       default: break;
     }
     auto expected = [&](int i, int j) {
-      return static_cast<uint8_t>(in.at(i, j) + 1 + in.at(i, in.at(i, j) % 60) + in.at(39 - i, 59 - j));
+      return static_cast<uint8_t>(in.at(i, j) + 1 + in.at(i, in.at(i, j) % 60) +
+                                  in.at(39 - i, 59 - j));
     };
     auto check = [&](const char *how) {
       int different = 0;
