@@ -142,12 +142,28 @@ private:
     }
   }
 
+  // A Func is made from a stage as a whole: its specializations, and stages that share its loops, would not follow.
+  bool is_specialized(const Directive &d) const {
+    if (!d.under.empty()) return true;
+    const ir::Function *f = p_.find(d.func);
+    if (!f || d.kind != DirectiveKind::rfactor || d.stage >= f->stages()) return false;
+    const StageState &s = state_.of(f->name).stages[static_cast<size_t>(d.stage)];
+    return !s.specializations.empty() || s.shared.defined();
+  }
+  Diagnostic of_specialization(const Directive &d) const {
+    return Diagnostic("S0134", d.loc,
+                      std::string(directive_name(d.kind)) + " of a specialized stage of " + d.func)
+        .because("it makes a Func from the stage as a whole")
+        .fix("say it before specialize and compute_with");
+  }
+
   void apply_maker(const Directive &d) {
     if (failed_.count(d.func) && !p_.find(d.func)) {  // the Func it is about was not made
       failed_.insert(d.made);
       return;
     }
-    const Reason reason = make_func(cx_, scheduled_, d);
+    const Reason reason =
+        is_specialized(d) ? no(of_specialization(d)) : make_func(cx_, scheduled_, d);
     if (reason) return;
     report(with_use(reason.diagnostic, d));
     failed_.insert(d.made);
