@@ -538,6 +538,11 @@ private:
       }
       const std::string what =
           f.name + " cannot be folded in " + dim->var + " to " + std::to_string(asked);
+      if (state_.of(f.name).memoize) {
+        raise(Diagnostic("S0132", dim->fold_loc, what)
+                  .because("it is memoized: all of what is kept must exist at once")
+                  .fix("leave fold_storage or memoize away"));
+      }
       if (need == 0 || need > asked) {
         Diagnostic diag("S0132", dim->fold_loc, what);
         diag.why.push_back(
