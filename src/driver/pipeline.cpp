@@ -267,6 +267,15 @@ std::shared_ptr<const Compiled> code_for(const Pipeline &p, const Target &asked)
   return cache.code;
 }
 
+[[noreturn]] void too_large(const std::string &name, Type t, const std::vector<int32_t> &sizes) {
+  double bytes = t.bytes();
+  for (int32_t n : sizes) bytes *= n;
+  char text[64];
+  std::snprintf(text, sizeof text, "%.3g GB", bytes / 1e9);
+  raise(Diagnostic("R0104", lang::recent_position(),
+                   "no memory for the buffer " + name + " of " + text));
+}
+
 /// One call on its way: values of scalars are copied, so that another thread may set them meanwhile.
 class Call {
 public:
@@ -383,7 +392,13 @@ private:
                        "the region that is read of " + a.name + " is empty or unbounded"));
     }
     lang::RuntimeBuffer buffer(halide_type_t(a.type), nullptr, shape.dims);
-    buffer.allocate();
+    try {
+      buffer.allocate();
+    } catch (const std::bad_alloc &) {
+      std::vector<int32_t> sizes;
+      for (const halide_dimension_t &d : shape.dims) sizes.push_back(d.extent);
+      too_large(a.name, a.type, sizes);
+    }
     const_cast<ir::Parameter &>(*a.param).buffer =
         lang::make_contents(std::move(buffer), a.name).get();
   }
@@ -436,7 +451,13 @@ std::vector<Buffer<void, -1>> make_outputs(const Pipeline &p, const std::vector<
                        "realize with the negative size " + std::to_string(n)));
     }
     const std::string name = f.name();
-    for (const Type &t : f.types()) all.emplace_back(t, sizes, name);
+    for (const Type &t : f.types()) {
+      try {
+        all.emplace_back(t, sizes, name);
+      } catch (const std::bad_alloc &) {
+        too_large(name, t, sizes);
+      }
+    }
   }
   return all;
 }
@@ -590,6 +611,7 @@ void Pipeline::apply_autoscheduler(const Target &, const AutoschedulerParams &) 
 void Pipeline::add_requirement(const std::vector<Expr> &condition_and_message) {
   std::vector<Expr> rest = condition_and_message;
   const Expr condition = rest[0];
+  lang::require_small(condition, "a requirement of the pipeline", lang::recent_position());
   rest[0] = condition;  // the value that require() gives
   driver::JitCache &c = cache();
   const Expr check = lang::require_list(condition, rest);

@@ -439,32 +439,54 @@ private:
   const Substitution &map_;
 };
 
+// A shared node says nothing new where all that was bound at an earlier visit still is; only then it is skipped.
 class FreeVars final : public IRVisitor {
 public:
   std::vector<Name> found;
-  std::unordered_set<Name> found_set;
-  Scope<int> bound;
   using IRVisitor::visit;
   void visit(const Variable *op) override {
-    if (!op->param && !bound.contains(op->name) && found_set.insert(op->name).second)
+    if (!op->param && !bound_.contains(op->name) && found_set_.insert(op->name).second)
       found.push_back(op->name);
   }
   void visit(const Let *op) override {
     visit_expr(op->value);
-    ScopedBinding<int> b(bound, op->name, 0);
-    visit_expr(op->body);
+    with_bound(op->name, [&] { visit_expr(op->body); });
   }
   void visit(const LetStmt *op) override {
     visit_expr(op->value);
-    ScopedBinding<int> b(bound, op->name, 0);
-    visit_stmt(op->body);
+    with_bound(op->name, [&] { visit_stmt(op->body); });
   }
   void visit(const For *op) override {
     visit_expr(op->min);
     visit_expr(op->extent);
-    ScopedBinding<int> b(bound, op->name, 0);
-    visit_stmt(op->body);
+    with_bound(op->name, [&] { visit_stmt(op->body); });
   }
+
+protected:
+  bool enter(const IRNode *node) override {
+    if (node->ref_count() < 2) return true;
+    const auto [it, is_new] = seen_in_.emplace(node, scope_);
+    if (!is_new && open_[it->second]) return false;
+    it->second = scope_;
+    return true;
+  }
+
+private:
+  template <typename F> void with_bound(Name name, F visit_body) {
+    ScopedBinding<int> b(bound_, name, 0);
+    const size_t outer = scope_;
+    scope_ = open_.size();
+    open_.push_back(true);
+    visit_body();
+    open_[scope_] = false;
+    scope_ = outer;
+  }
+
+  std::unordered_set<Name> found_set_;
+  Scope<int> bound_;
+  std::unordered_map<const IRNode *, size_t> seen_in_;  // the scope of its last visit
+  std::vector<bool> open_{true};                        // per scope, by number: not left yet
+  size_t scope_ = 0;
 };
 
 class UsesVar final : public IRGraphVisitor {

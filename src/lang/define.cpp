@@ -372,6 +372,13 @@ void on_fitting_stack(const std::vector<Expr> &args, const std::vector<Expr> &va
 }
 }  // namespace
 
+void require_small(const Expr &e, const std::string &what, SrcLoc at) {
+  constexpr double kLargest = 10000;
+  if (!e.defined() || ir::tree_size(e, kLargest) < kLargest) return;
+  raise(Diagnostic("L0216", at, what + " has more than 10000 operations")
+            .because("what an expression shares with itself counts as often as it is used"));
+}
+
 int define(ir::FunctionBody &f, std::vector<Expr> args, std::vector<Expr> values, SrcLoc at) {
   note_position(at);
   if (ir::is_extern(f)) {

@@ -78,10 +78,16 @@ const char *prefetch_text(PrefetchBoundStrategy s) {
   return "GuardWithIf";
 }
 
+void require_small(const Arg &a, SrcLoc at) {
+  lang::require_small(a.expr, "the argument of a directive", at);
+  for (const Arg &i : a.items) require_small(i, at);
+}
+
 void append(const Ref<RefCounted> &body, int stage, DirectiveKind kind, std::vector<Arg> args,
             SrcLoc at, const std::vector<Expr> &under = {}) {
   ir::FunctionBody &f = body_of(body);
   note_position(at);
+  for (const Arg &a : args) require_small(a, at);
   schedule::Directive d;
   d.kind = kind;
   d.func_id = f.id;

@@ -7,6 +7,7 @@
 #include "../ir/build.h"
 #include "../ir/nodes.h"
 #include "../ir/print.h"
+#include "../ir/visit.h"
 #include "expr.h"
 #include "internal.h"
 
@@ -380,7 +381,8 @@ Expr require_list(const Expr &condition, const std::vector<Expr> &value_and_mess
   if (!condition.type().is_bool()) wrong_type(Intrinsic::require, condition.type(), "a condition");
   const SrcLoc at = recent_position();
   constexpr size_t kMostText = 200;
-  std::string text = ir::to_string(condition);
+  const bool printable = ir::tree_size(condition, 2000) < 2000;
+  std::string text = printable ? ir::to_string(condition) : "a condition too long to print";
   text.erase(std::remove(text.begin(), text.end(), '@'),
              text.end());  // marks parameters in text IR
   if (text.size() > kMostText) text = text.substr(0, kMostText) + " ...";

@@ -54,6 +54,9 @@ Expr drop_links(const Expr &e, const ir::ReductionDomain *domain = nullptr);
 
 [[noreturn]] void refuse_later(const std::string &what, SrcLoc at);
 
+/// L0216 for an expression outside definitions with more operations than are compiled; `what` it is.
+void require_small(const Expr &e, const std::string &what, SrcLoc at);
+
 /// Adds a definition to `f`, pure if it is the first one. Returns the stage.
 int define(ir::FunctionBody &f, std::vector<Expr> args, std::vector<Expr> values, SrcLoc at);
 /// An update whose domain is given: `values` name its RVars as plain Variables.

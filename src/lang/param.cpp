@@ -46,7 +46,10 @@ ir::DimConstraint &constraint(ir::Parameter &p, int d) {
   return p.dims[d];
 }
 
-Expr as_index(const Expr &e) { return e.defined() ? cast(Int(32), e) : e; }
+Expr as_index(const Expr &e) {
+  require_small(e, "the constraint of a buffer", recent_position());
+  return e.defined() ? cast(Int(32), e) : e;
+}
 
 }  // namespace
 

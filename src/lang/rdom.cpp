@@ -211,7 +211,15 @@ Ref<ir::ReductionDomain> RDom::domain() const {
 int RDom::dimensions() const { return domain_ ? static_cast<int>(domain()->vars.size()) : 0; }
 std::string RDom::name() const { return domain_ ? domain()->name : std::string(); }
 
+namespace {
+[[noreturn]] void undefined_domain() {
+  raise(Diagnostic("L0301", lang::recent_position(), "an RDom that was never given a range is used")
+            .fix("RDom r(min, extent, ...);"));
+}
+}  // namespace
+
 RVar RDom::operator[](int i) const {
+  if (!domain_) undefined_domain();
   if (i < 0 || i >= dimensions()) {
     raise(Diagnostic(
         "L0301", domain_ ? domain()->loc : lang::recent_position(),
@@ -227,6 +235,7 @@ RVar RDom::operator[](int i) const {
 }
 
 RDom::operator RVar() const {
+  if (!domain_) undefined_domain();
   if (dimensions() != 1) {
     raise(Diagnostic("L0301", domain_ ? domain()->loc : lang::recent_position(),
                      "an RDom of " + std::to_string(dimensions()) + " dimensions used as one RVar")

@@ -183,14 +183,46 @@ private:
 
   // ---- sizes ------------------------------------------------------------------------------------
 
-  std::vector<int> asked_extents(const ArgumentInfo &a) const {
+  /// What --output_extents says of this output: [w,h] is meant for all, a=[w,h],b=[n] for the named ones.
+  std::string asked_of(const std::string &output) const {
+    const std::string &text = o_.output_extents;
+    if (text.find('=') == std::string::npos) return text;
+    std::string found;
+    for (size_t at = 0; at < text.size();) {
+      const size_t equals = text.find('=', at), close = text.find(']', at);
+      const std::string name = text.substr(at, equals == std::string::npos ? 0 : equals - at);
+      const bool separated = close != std::string::npos &&
+                             (close + 1 == text.size() ||
+                              (text[close + 1] == ',' && close + 2 < text.size()));
+      if (name.empty() || !separated || close < equals || !is_output(name)) {
+        throw Error("R0202",
+                    "--output_extents=" + text + (is_output(name) ? " does not end " : " names ") +
+                        (is_output(name) ? "the extents of " + name + " with ]"
+                                         : "'" + name + "', which is no output"),
+                    "[w,h,...] for all outputs, or by name: " + output + "=[w,...],...");
+      }
+      if (name == output) found = text.substr(equals + 1, close - equals);
+      at = close + 2;
+    }
+    return found;
+  }
+
+  bool is_output(const std::string &name) const {
+    return std::any_of(f_.args.begin(), f_.args.end(), [&](const ArgumentInfo &a) {
+      return a.is_output() && a.name == name;
+    });
+  }
+
+  std::vector<int> asked_extents(const ArgumentInfo &a, const std::string &text) const {
     std::vector<int> extents;
-    if (!parse_extents(o_.output_extents, &extents) ||
-        static_cast<int>(extents.size()) != a.dimensions) {
+    if (!parse_extents(text, &extents) || static_cast<int>(extents.size()) != a.dimensions) {
       throw Error("R0202",
                   "--output_extents=" + o_.output_extents + " does not give the " +
-                      std::to_string(a.dimensions) + " extents of output " + a.name,
-                  "[w,h,...] with dimension 0 first, or estimate");
+                      std::to_string(a.dimensions) +
+                      (a.dimensions == 1 ? " extent" : " extents") + " of output " + a.name,
+                  "[w,h,...] with dimension 0 first, or estimate; outputs of different rank by "
+                  "name: " +
+                      a.name + "=[w,...],...");
     }
     return extents;
   }
@@ -216,8 +248,8 @@ private:
           throw Error("R0202", "output " + a.name + " has no estimates",
                       "--output_extents=[w,h,...]");
         }
-      } else if (!o_.output_extents.empty()) {
-        set_extents(a, p, asked_extents(a));
+      } else if (const std::string asked = asked_of(a.name); !asked.empty()) {
+        set_extents(a, p, asked_extents(a, asked));
       } else if (const Planned *like = first_input_of_rank(a.dimensions)) {
         p.shape.assign(like->shape.begin(), like->shape.begin() + a.dimensions);
         for (Range &r : p.shape) r.min = 0;

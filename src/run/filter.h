@@ -50,7 +50,7 @@ Filter filter_of(int (*argv)(void **), const halide_filter_metadata_t &m,
 
 struct Options {
   Settings values;
-  std::string output_extents;   ///< "[w,h]", "estimate", or empty
+  std::string output_extents;   ///< "[w,h]", "a=[w,h],b=[n]", "estimate", or empty
   std::string default_buffers;  ///< source of inputs that are not given; empty: they must be
   std::string default_scalars;  ///< "estimate,default,0": the first that exists; empty: default
 };

@@ -44,7 +44,11 @@ private:
 void refuse_large(const ir::Function &f) {
   constexpr double kLargest = 200000;  // operations; a few seconds of compilation
   for (const ir::Definition &d : f.definitions) {
-    for (const Expr &e : d.values) {
+    std::vector<Expr> all = d.values;
+    all.insert(all.end(), d.args.begin(), d.args.end());
+    if (d.predicate.defined()) all.push_back(d.predicate);
+    for (const ir::ReductionVariable &r : d.rvars) all.insert(all.end(), {r.min, r.extent});
+    for (const Expr &e : all) {
       if (ir::tree_size(e, kLargest) < kLargest) continue;
       raise(Diagnostic(
                 "S0118", d.loc,

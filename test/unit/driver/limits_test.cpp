@@ -123,6 +123,94 @@ TEST_CASE("limits: inlining that doubles 40 times is refused, and compute_root m
   CHECK(out(0) == 10 * (1 << 20));  // sum of k * C(20, k)
 }
 
+TEST_CASE("limits: an expression that shares itself 40 times is refused at once") {
+  Var x("x"), y("y");
+  Expr e = x;
+  for (int i = 0; i < 40; i++) e = select(x + y * i < i * 3, e + 1, e * 2 - y);
+  CHECK(processor_seconds([&] {
+          Func f("f");
+          f(x, y) = e;
+          CHECK_DIAG(f.realize({4, 4}), "S0118", "200000");
+          CHECK_DIAG(f.print_loop_nest(), "S0118", "200000");
+          RDom r(0, 4);
+          Expr sums = x;
+          for (int i = 0; i < 40; i++) sums = select(r < i, sums + r, sums * 2);
+          Func g("g");
+          g(x) = 0;
+          g(x) += sums;
+          CHECK_DIAG(g.realize({4}), "S0118", "200000");
+          Func k("k");
+          k(x) = sum(sums);
+          CHECK_DIAG(k.realize({4}), "S0118", "200000");
+          Func h("h");
+          h(x, y) = f(x, y) + 1;
+          f.compute_root();
+          CHECK_DIAG(h.realize({4, 4}), "S0118", "200000");
+        }) < 3);
+}
+
+TEST_CASE("limits: no other place of an expression hangs over one that shares itself 40 times") {
+  Var x("x"), y("y");
+  const auto shared = [](Expr e) {
+    for (int i = 0; i < 40; i++) e = e * 3 + (e + i) % 5;
+    return e;
+  };
+  Param<int> n("n");
+  ImageParam in(Int(32), 1, "in");
+  CHECK(processor_seconds([&] {
+          Func at("at");
+          RDom r4(0, 4);
+          at(x) = 0;
+          at(clamp(shared(r4), 0, 3)) = 1;
+          CHECK_DIAG(at.realize({4}), "S0118", "200000");
+          Func read("read");
+          read(x) = in(clamp(shared(x), 0, 3));
+          CHECK_DIAG(read.compile_jit(), "S0118", "200000");
+          RDom to(0, shared(n));
+          Func walk("walk");
+          walk(x) = 0;
+          walk(x) += to;
+          CHECK_DIAG(walk.compile_jit(), "S0118", "200000");
+          RDom some(0, 4);
+          some.where(shared(x + some) > 0);
+          Func where("where");
+          where(x) = 0;
+          where(x) += some;
+          CHECK_DIAG(where.compile_jit(), "S0118", "200000");
+          Func real("real");
+          Expr r = cast<float>(x);
+          for (int i = 0; i < 40; i++) r = r * r + r * 0.5f;
+          real(x) = r;
+          CHECK_DIAG(real.compile_jit(), "S0118", "200000");
+          Func truth("truth");
+          Expr t = x > 3;
+          for (int i = 0; i < 40; i++) t = (t && x > i) || !t;
+          truth(x) = t;
+          CHECK_DIAG(truth.compile_jit(), "S0118", "200000");
+          Func two("two");
+          two(x) = Tuple(shared(x), x);
+          CHECK_DIAG(two.compile_jit(), "S0118", "200000");
+        }) < 3);
+}
+
+TEST_CASE("limits: expressions of directives, requirements and constraints do not hang either") {
+  Var x("x"), xo("xo"), xi("xi");
+  Param<int> n("n");
+  ImageParam in(Int(32), 1, "in");
+  Expr e = n;
+  for (int i = 0; i < 40; i++) e = e * 3 + (e + i) % 5;
+  CHECK(processor_seconds([&] {
+          Func f("f");
+          f(x) = require(e > 2, x, "too small");
+          CHECK_DIAG(f.specialize(e > 3), "L0216", "directive has more than 10000 operations");
+          CHECK_DIAG(f.split(x, xo, xi, e), "L0216", "directive");
+          CHECK_DIAG(f.bound(x, 0, e), "L0216", "directive");
+          CHECK_DIAG(Pipeline(f).add_requirement(e > 3, "too small"), "L0216", "requirement");
+          CHECK_DIAG(in.dim(0).set_extent(e), "L0216", "constraint");
+          CHECK_DIAG(f.realize({4}), "S0118", "200000");
+        }) < 3);
+}
+
 TEST_CASE("limits: an input at the end of 150 stages is checked against what all of them need") {
   Var x("x");
   ImageParam in(Int(32), 1, "in");
@@ -142,6 +230,13 @@ TEST_CASE("limits: an input at the end of 150 stages is checked against what all
   in.set(enough);
   Buffer<int> out = last.realize({8});
   CHECK(out(7) == 2);
+}
+
+TEST_CASE("limits: realize of more elements than there is memory is a typed error") {
+  Var x("x"), y("y");
+  Func f("f");
+  f(x, y) = x + y;
+  CHECK_DIAG(f.realize({2000000, 200000}), "R0104", "no memory for the buffer f");
 }
 
 TEST_CASE("limits: realize refuses buffers without memory") {

@@ -106,6 +106,9 @@ TEST_CASE("misuse: RDoms") {
                 HERE);
   CHECK_DIAG_AT(RDom(0, 1.5f), "L0301", "not an integer", HERE);
   CHECK_DIAG_AT(RDom(0, x), "L0301", "depends on the Var x", HERE);
+  RDom none;
+  CHECK_DIAG(none[0], "L0301", "never given a range");
+  CHECK_DIAG(sum(Expr(none)), "L0301", "never given a range");
   RDom r(0, 4, 0, 4);
   CHECK_DIAG_AT(RDom(0, r.x), "L0301", "depends on the RVar r.x", HERE);
   CHECK_DIAG_AT(RDom(0, 4, 0), "L0301", "a min without an extent", HERE);

@@ -169,6 +169,19 @@ TEST_CASE("run sources: auto is what the outputs need, mins included") {
   CHECK_REFUSED(refusal(w, with({{"input", "zero:auto"}}), o), "R0202: the size of output output");
 }
 
+TEST_CASE("run sizes: outputs of different rank have extents by name") {
+  Filter f;
+  f.name = "two";
+  f.args = {buffer("a", halide_argument_kind_output_buffer, {halide_type_int, 32}, 2),
+            buffer("b", halide_argument_kind_output_buffer, {halide_type_int, 32}, 1)};
+  f.call = [](void **) {};
+  Options o;
+  o.output_extents = "a=[3,2],b=[5]";
+  const Values v = bind(f, o);
+  CHECK(extents(v.images[0]) == std::vector<int>{3, 2});
+  CHECK(extents(v.images[1]) == std::vector<int>{5});
+}
+
 TEST_CASE("run sources: estimates give sizes, scalars and outputs") {
   Wants w;
   Filter f = make(w);
@@ -225,6 +238,16 @@ TEST_CASE("run arguments: refusals name the argument and what would do") {
   Options o;
   o.output_extents = "[4,4]";
   CHECK_REFUSED(refusal(w, with({{"input", "zero:[4,4,1]"}}), o), "R0202: --output_extents=[4,4]");
+  o.output_extents = "output=[4,4]";
+  CHECK_REFUSED(refusal(w, with({{"input", "zero:[4,4,1]"}}), o), "does not give the 3 extents");
+  o.output_extents = "outputs=[4,4,1]";
+  CHECK_REFUSED(refusal(w, with({{"input", "zero:[4,4,1]"}}), o),
+                "names 'outputs', which is no output");
+  for (const char *broken : {"output=[4,4,1", "output=[4,4,1],", "output=[4,4,1]x", "output=4"}) {
+    CAPTURE(broken);
+    o.output_extents = broken;
+    CHECK_REFUSED(refusal(w, with({{"input", "zero:[4,4,1]"}}), o), "does not end");
+  }
 }
 
 TEST_CASE("run sizes: what the generator fixes counts, and a contradiction is refused") {
