@@ -85,4 +85,21 @@ std::string c_header(const lower::LoweredFunction &f, const Target &t, const std
   return s;
 }
 
+std::string registration_source(const std::string &symbol) {
+  const std::string argv = symbol + "_argv", metadata = symbol + "_metadata";
+  std::string s =
+      "// Makes " + symbol + " known to a main such as RunGenMain.cpp before it starts.\n";
+  s += "struct halide_filter_metadata_t;\n\n";
+  s += "extern \"C\" {\n";
+  s += "int " + argv + "(void **args);\n";
+  s += "const struct halide_filter_metadata_t *" + metadata + "(void);\n";
+  s += "void halide_register_argv_and_metadata(int (*argv_call)(void **),\n"
+       "                                       const struct halide_filter_metadata_t *metadata,\n"
+       "                                       const char *const *pairs);\n}\n\n";
+  s += "namespace {\nstruct Register_" + symbol + " {\n  Register_" + symbol + "() {\n";
+  s += "    halide_register_argv_and_metadata(" + argv + ", " + metadata + "(), nullptr);\n";
+  s += "  }\n} register_" + symbol + ";\n}  // namespace\n";
+  return s;
+}
+
 }  // namespace calotype::codegen

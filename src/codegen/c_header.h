@@ -19,5 +19,7 @@ bool is_c_identifier(const std::string &name);
 /// A whole header, for C and C++, that needs no other file of ours.
 CALO_EXPORT std::string c_header(const lower::LoweredFunction &f, const Target &t,
                                  const std::string &symbol);
+/// A C++ source that makes the function known to a main such as share/tools/RunGenMain.cpp, before it starts.
+std::string registration_source(const std::string &symbol);
 
 }  // namespace calotype::codegen

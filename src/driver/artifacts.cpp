@@ -58,6 +58,7 @@ const Kind kKinds[] = {
     {"llvm_assembly", ".ll", [](const Job &j) { return object_form(j, ObjectForm::LlvmAssembly); }},
     {"bitcode", ".bc", [](const Job &j) { return object_form(j, ObjectForm::Bitcode); }},
     {"assembly", ".s", [](const Job &j) { return object_form(j, ObjectForm::Assembly); }},
+    {"registration", ".registration.cpp", nullptr},
     {"stmt", ".stmt", [](const Job &j) { return ir::to_string(j.lowered.body); }},
     {"schedule", ".sched",
      [](const Job &j) { return schedule::print_schedule(complete(*j.build)); }},
@@ -68,10 +69,17 @@ const Kind kKinds[] = {
      }},
 };
 
-const char *const kElsewhere[] = {
-    "compiler_log",     "conceptual_stmt", "conceptual_stmt_html", "cpp_stub",
-    "device_code",      "featurization",   "function_info_header", "hlpipe",
-    "python_extension", "pytorch_wrapper", "registration",         "stmt_html"};
+const char *const kElsewhere[] = {"compiler_log",
+                                  "conceptual_stmt",
+                                  "conceptual_stmt_html",
+                                  "cpp_stub",
+                                  "device_code",
+                                  "featurization",
+                                  "function_info_header",
+                                  "hlpipe",
+                                  "python_extension",
+                                  "pytorch_wrapper",
+                                  "stmt_html"};
 
 const Kind &find_kind(const std::string &name) {
   std::vector<std::string> names;
@@ -189,6 +197,7 @@ public:
     if (kind == "c_header") {
       return codegen::c_header(last.lowered, last.build->target, function_);
     }
+    if (kind == "registration") return codegen::registration_source(function_);
     std::vector<std::pair<std::string, std::string>> members;
     for (const Job &j : jobs_) {
       members.emplace_back(j.symbol + ".o", object_form(j, ObjectForm::Object));

@@ -12,6 +12,8 @@
 #     NAME too unless said otherwise. Several TARGETS: the first that a processor can run is used, the last must fit all.
 #     ALSO: further kinds of files (c_source, assembly, stmt ...), beside the library in CALOTYPE_DIRECTORY, a property
 #     of NAME. A change of the generator or of a schedule runs it again.
+#     NAME.rungen, built only when asked for, is the program that runs the pipeline from the command line on files
+#     (`NAME.rungen --help`); it links libpng, libjpeg and libtiff.
 include(CMakeFindDependencyMacro)
 find_dependency(Threads)
 
@@ -27,6 +29,12 @@ if(NOT TARGET Calotype::calotype)
     IMPORTED_LOCATION "${CALOTYPE_ROOT}/lib/libcalotype.so"
     INTERFACE_INCLUDE_DIRECTORIES "${CALOTYPE_ROOT}/include"
     INTERFACE_COMPILE_FEATURES cxx_std_17)
+  # The runtime comes last, for libraries without one; it is left out where it is not needed.
+  add_library(Calotype::rungen STATIC IMPORTED)
+  set_target_properties(Calotype::rungen PROPERTIES
+    IMPORTED_LOCATION "${CALOTYPE_ROOT}/lib/libcalotype_rungen.a"
+    IMPORTED_LINK_INTERFACE_LANGUAGES CXX
+    INTERFACE_LINK_LIBRARIES "png;jpeg;tiff;${CALOTYPE_ROOT}/lib/libcalotype_runtime.a;Calotype::runtime")
 endif()
 
 function(add_calotype_generator name)
@@ -63,7 +71,7 @@ function(add_calotype_library name)
   if(also)
     set(also ",${also}")
   endif()
-  list(APPEND words -e "static_library,c_header${also}")
+  list(APPEND words -e "static_library,c_header,registration${also}")
   if(ARG_TARGETS)
     list(JOIN ARG_TARGETS "," targets)
     list(APPEND words "target=${targets}")
@@ -83,7 +91,8 @@ function(add_calotype_library name)
   list(APPEND words ${ARG_PARAMS})
 
   set(library "${folder}/${name}.a")
-  add_custom_command(OUTPUT "${library}" "${folder}/${name}.h"
+  set(registration "${folder}/${name}.registration.cpp")
+  add_custom_command(OUTPUT "${library}" "${folder}/${name}.h" "${registration}"
     COMMAND ${ARG_FROM} ${words}
     DEPENDS ${ARG_FROM} ${schedules}
     COMMENT "Compiling the pipeline ${name}" VERBATIM)
@@ -96,4 +105,8 @@ function(add_calotype_library name)
     INTERFACE_INCLUDE_DIRECTORIES "${folder}"
     INTERFACE_LINK_LIBRARIES Calotype::runtime)
   add_dependencies(${name} ${name}.files)
+
+  add_executable(${name}.rungen EXCLUDE_FROM_ALL "${CALOTYPE_ROOT}/share/tools/RunGenMain.cpp" "${registration}")
+  add_dependencies(${name}.rungen ${name}.files)
+  target_link_libraries(${name}.rungen PRIVATE ${name} Calotype::rungen)
 endfunction()
