@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <type_traits>
 
@@ -24,8 +23,9 @@ public:
     const Arg all[] = {Arg(), make_arg(args)...};  // never empty
     return call(all + 1, sizeof...(args));
   }
-  /// The same as a function object. Types are checked here, against a first call's.
-  template <typename... Args> std::function<int(Args...)> make_std_function() const {
+  /// The same as a function object, which a std::function<int(Args...)> holds. Types are checked here, against a first
+  /// call's.
+  template <typename... Args> auto make_std_function() const {
     const Callable self = *this;
     const Arg types[] = {Arg(), type_arg<typename std::decay<Args>::type>()...};
     check(types + 1, sizeof...(Args));

@@ -15,7 +15,6 @@
 // From another Generator: auto blur = context().apply<Blur>(f); Func g = blur->output;
 #pragma once
 
-#include <functional>
 #include <initializer_list>
 #include <limits>
 #include <memory>
@@ -217,9 +216,11 @@ public:
 
   template <typename... Args>
   PortArray(bool is_output, int size, const Named &name, const Args &...args)
-      : PortArrayBase(name, is_output, size), make_([=](const std::string &element) {
-          return std::make_unique<Element>(element, args..., name.at);
-        }) {
+      : PortArrayBase(name, is_output, size) {
+    const auto make = [=](const std::string &element) {
+      return std::make_unique<Element>(element, args..., name.at);
+    };
+    maker_.reset(new MakerOf<decltype(make)>(make));
     fill();
   }
   Element &operator[](size_t i) const { return (void)size(), *elements_.at(i); }
@@ -229,13 +230,22 @@ public:
 
 protected:
   Port *make(const std::string &name) override {
-    elements_.push_back(make_(name));
+    elements_.push_back(maker_->make(name));
     return elements_.back().get();
   }
   void clear() override { elements_.clear(); }
 
 private:
-  std::function<std::unique_ptr<Element>(const std::string &)> make_;
+  struct Maker {  // no std::function: <functional> is a fifth of what a generator costs to parse
+    virtual ~Maker() = default;
+    virtual std::unique_ptr<Element> make(const std::string &name) const = 0;
+  };
+  template <typename F> struct MakerOf : Maker {
+    explicit MakerOf(const F &f) : f_(f) {}
+    std::unique_ptr<Element> make(const std::string &name) const override { return f_(name); }
+    F f_;
+  };
+  std::unique_ptr<Maker> maker_;
   std::vector<std::unique_ptr<Element>> elements_;
 };
 
