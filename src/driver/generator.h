@@ -804,6 +804,16 @@ public:
     return g;
   }
 
+  /// From within generate(): another Generator for the same target, with its parameters still to be set.
+  template <typename Other> std::unique_ptr<Other> create() const {
+    return this->context().template create<Other>();
+  }
+  /// From within generate(): another Generator, run on these inputs.
+  template <typename Other, typename... Args>
+  std::unique_ptr<Other> apply(const Args &...args) const {
+    return this->context().template apply<Other>(args...);
+  }
+
   /// Runs the Generator on Funcs, images, Buffers, numbers, and vectors of them for arrays, in the order of
   /// its inputs. Its outputs are Funcs then: `Func f = g->output`.
   template <typename... Args> void apply(const Args &...args) {

@@ -78,12 +78,12 @@ public:
   Input<Buffer<uint8_t, 1>> input{"input"};
   Output<Buffer<float, 1>> output{"output"};
   void generate() {
-    auto box = context().create<Box>();
+    auto box = create<Box>();
     box->radius.set(2);
     box->apply(input, 10);
     Func ramp("ramp");
     ramp(x) = x;
-    auto twice = context().apply<Twice>(box->output, std::vector<Func>{ramp, ramp}, 0.5f);
+    auto twice = apply<Twice>(box->output, std::vector<Func>{ramp, ramp}, 0.5f);
     output = twice->output;
   }
 
