@@ -15,6 +15,7 @@ schedule::Schedule effective_schedule(const schedule::Schedule &embedded,
   result.base_embedded = false;  // resolved: the list is complete now
   result.lets = embedded.lets;
   result.lets.insert(result.lets.end(), file.lets.begin(), file.lets.end());
+  result.let_locs.insert(embedded.let_locs.begin(), embedded.let_locs.end());
   result.directives = embedded.directives;
   result.directives.insert(result.directives.end(), file.directives.begin(), file.directives.end());
   return result;

@@ -191,9 +191,9 @@ private:
     for (size_t at = 0; at < text.size();) {
       const size_t equals = text.find('=', at), close = text.find(']', at);
       const std::string name = text.substr(at, equals == std::string::npos ? 0 : equals - at);
-      const bool separated = close != std::string::npos &&
-                             (close + 1 == text.size() ||
-                              (text[close + 1] == ',' && close + 2 < text.size()));
+      const bool separated =
+          close != std::string::npos &&
+          (close + 1 == text.size() || (text[close + 1] == ',' && close + 2 < text.size()));
       if (name.empty() || !separated || close < equals || !is_output(name)) {
         throw Error("R0202",
                     "--output_extents=" + text + (is_output(name) ? " does not end " : " names ") +
@@ -208,9 +208,8 @@ private:
   }
 
   bool is_output(const std::string &name) const {
-    return std::any_of(f_.args.begin(), f_.args.end(), [&](const ArgumentInfo &a) {
-      return a.is_output() && a.name == name;
-    });
+    return std::any_of(f_.args.begin(), f_.args.end(),
+                       [&](const ArgumentInfo &a) { return a.is_output() && a.name == name; });
   }
 
   std::vector<int> asked_extents(const ArgumentInfo &a, const std::string &text) const {
@@ -218,8 +217,8 @@ private:
     if (!parse_extents(text, &extents) || static_cast<int>(extents.size()) != a.dimensions) {
       throw Error("R0202",
                   "--output_extents=" + o_.output_extents + " does not give the " +
-                      std::to_string(a.dimensions) +
-                      (a.dimensions == 1 ? " extent" : " extents") + " of output " + a.name,
+                      std::to_string(a.dimensions) + (a.dimensions == 1 ? " extent" : " extents") +
+                      " of output " + a.name,
                   "[w,h,...] with dimension 0 first, or estimate; outputs of different rank by "
                   "name: " +
                       a.name + "=[w,...],...");

@@ -17,6 +17,7 @@ namespace calotype::schedule {
 
 namespace {
 
+const char *const kOutermost = "__outermost";  // Var::outermost()
 constexpr size_t kMaxMistakes = 20;
 constexpr size_t kMaxDirectives = 100000;  ///< after globs are expanded
 
@@ -123,8 +124,9 @@ private:
     for (const auto &let : s.lets) {
       Diagnostic why;
       const ValueScope scope{p_, t_, cx_.lets};
-      const SrcLoc file = s.origin.empty() ? SrcLoc{} : SrcLoc{intern_path(s.origin), 0, 0, 0};
-      const Expr value = resolve_value(let.second, scope, file, &why);
+      const auto at = s.let_locs.find(let.first);
+      const SrcLoc loc = at == s.let_locs.end() ? SrcLoc{} : at->second;
+      const Expr value = resolve_value(let.second, scope, loc, &why);
       if (!value.defined()) {
         why.why.push_back({"in let " + let.first, {}});
         report(std::move(why));
@@ -443,6 +445,18 @@ private:
   std::unordered_map<std::string, std::string> requests_;  ///< what was asked for -> the Func made
 };
 
+// Outside of all loops of a Func is where that Func is computed itself, which may be said in the same way.
+void resolve_outermost(const ScheduleState &state, Level &level) {
+  for (size_t steps = 0; steps <= state.funcs.size(); steps++) {
+    if (level.kind != Level::Kind::At || level.var != kOutermost) return;
+    const Level &consumer = state.of(level.func).compute;
+    if (consumer.is_inlined()) return;  // it has no place of its own: refused like an unknown loop
+    const SrcLoc loc = level.loc;
+    level = consumer;
+    level.loc = loc;
+  }
+}
+
 void resolve_level(const ir::Program &p, const ScheduleState &state, Level &level) {
   if (level.kind != Level::Kind::At) return;
   const ir::Function *f = p.find(level.func);
@@ -470,6 +484,7 @@ Schedule resolve(const ir::Program &p, const Schedule &s) { return Resolver(p, s
 void finish(const ir::Program &p, ScheduleState &state) {
   for (auto &entry : state.funcs) {
     FuncState &s = entry.second;
+    for (Level *l : {&s.compute, &s.store, &s.hoist}) resolve_outermost(state, *l);
     if (s.store.is_inlined()) s.store = s.compute;
     resolve_level(p, state, s.compute);
     resolve_level(p, state, s.store);

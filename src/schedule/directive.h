@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -116,6 +117,7 @@ struct Schedule {
   std::vector<std::pair<std::string, Expr>> lets;
   std::vector<std::pair<std::string, std::string>>
       when;  ///< `when type == bf16`: generator parameters
+  std::unordered_map<std::string, SrcLoc> let_locs, when_locs;  ///< values of lets, names of whens
   std::vector<Directive> directives;
 };
 

@@ -288,7 +288,9 @@ private:
   }
 
   void when() {
+    const size_t name_at = pos_;
     std::string name = dotted();
+    schedule_.when_locs.emplace(name, loc(name_at, pos_));
     skip_space(false);
     if (peek() != '=' || peek(1) != '=')
       throw Mistake{syntax(pos_, "expected \"==\", found " + shown())};
@@ -318,7 +320,9 @@ private:
       throw Mistake{
           Diagnostic("S0125", loc(name_at, name_at + name.size()), "a block cannot name a number")
               .fix("give it as an argument")};
+    const size_t value_at = pos_;
     schedule_.lets.emplace_back(name, expression());
+    schedule_.let_locs.emplace(name, loc(value_at, pos_));
     expect_line_end();
   }
 

@@ -211,6 +211,22 @@ TEST_CASE("limits: expressions of directives, requirements and constraints do no
         }) < 3);
 }
 
+TEST_CASE("compute_at Var::outermost() is outside of the consumer's loops") {
+  Var x("x"), y("y");
+  Func f("f"), g("g"), out("out");
+  f(x, y) = x + y;
+  g(x, y) = f(x, y) + f(x + 1, y);
+  out(x, y) = g(x, y) * 2;
+  g.compute_at(out, y);
+  f.compute_at(g, Var::outermost());
+  Buffer<int> result = out.realize({5, 3});
+  CHECK(result(4, 2) == 26);
+  CHECK(Pipeline(out).schedule_text().find("outermost") != std::string::npos);
+  f.compute_at(LoopLevel(g, Var::outermost()));
+  Buffer<int> again = out.realize({5, 3});
+  CHECK(again(4, 2) == 26);
+}
+
 TEST_CASE("limits: an input at the end of 150 stages is checked against what all of them need") {
   Var x("x");
   ImageParam in(Int(32), 1, "in");

@@ -57,6 +57,20 @@ TEST_CASE("apply: what follows from a mistake is not reported") {
   CHECK(all[0].code == "S0103");
 }
 
+TEST_CASE("apply: a let over an unknown name is refused where it stands") {
+  CHECK_DIAG_AT(blur("let a = b + 1\nblur_x.compute_root()\n"), "S0103", "no number is called b",
+                "2:9");
+}
+
+TEST_CASE("apply: outermost of a Func is where that Func is computed") {
+  auto s = blur("blur_x.compute_at(output, __outermost)\n");
+  CHECK(s.of("blur_x").compute.is_root());
+  s = blur("in.compute_at(blur_x, __outermost)\nblur_x.compute_at(output, y)\n");
+  CHECK(s.of("in").compute.func == "output");
+  CHECK(s.of("in").compute.var == "y");
+  CHECK_DIAG(blur("in.compute_at(blur_x, __outermost)\n"), "S0104", "blur_x");
+}
+
 TEST_CASE("apply: stops at the first mistake when told so, and at twenty always") {
   std::string lines;
   for (int i = 0; i < 50; i++) lines += "output.parallel(z" + std::to_string(i) + ")\n";

@@ -76,9 +76,20 @@ TEST_CASE("choose: conditions restrict and then win") {
   f.add("any.sched")
       .add("any@type=bf16.sched", "when type == bf16\n")
       .add("any-slow.sched", "when type == f32\n");
-  CHECK(f.choose(kPlain) == "any.sched");
+  CHECK(f.choose(kPlain, "", {{"type", "i8"}}) == "any.sched");
   CHECK(f.choose(kPlain, "", {{"type", "bf16"}}) == "any@type=bf16.sched");
-  CHECK_DIAG(f.choose(kPlain, "slow"), "S0004", "it is for type == f32");
+  CHECK_DIAG(f.choose(kPlain, "slow", {{"type", "i8"}}), "S0004", "it is for type == f32");
+}
+
+TEST_CASE("choose: a condition over no parameter of the generator is refused") {
+  Folder lines, name;
+  lines.add("any.sched", "when tpye == bf16\n");
+  const std::vector<std::pair<std::string, std::string>> parameters{{"type", "bf16"}, {"k", "3"}};
+  CHECK_DIAG_AT(lines.choose(kPlain, "", parameters), "S0003", "did you mean type?", "2:6");
+  CHECK_DIAG(lines.choose(kPlain, "", parameters), "S0003", "its parameters: type, k");
+  CHECK_DIAG(lines.choose(kPlain), "S0003", "the generator has no parameters");
+  name.add("any@tpye=bf16.sched");
+  CHECK_DIAG(name.choose(kPlain, "", parameters), "S0003", "a generator parameter tpye");
 }
 
 TEST_CASE("choose: says what is there and why it does not fit") {
