@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <map>  // programs name files of compile_to and parameters by it
 
 #include "../calotype.h"
 #include "../driver/gengen.h"

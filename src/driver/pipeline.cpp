@@ -117,6 +117,10 @@ struct JitCache final : RefCounted {
 
 namespace {
 
+std::string counted(size_t n, const std::string &what) {
+  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
+
 std::vector<Ref<ir::FunctionBody>> bodies_of(const Pipeline &p) {
   if (!p.defined()) {
     raise(Diagnostic("L0201", lang::recent_position(), "a Pipeline without outputs is used"));
@@ -322,8 +326,8 @@ public:
       const lower::LoweredArgument &a = code_->function().args[i];
       if (args_[i] || a.kind == lower::LoweredArgument::Kind::OutputBuffer) continue;
       raise(Diagnostic("L0401", lang::recent_position(), "the input " + a.name + " has no buffer")
-                .because("it is " + to_string(a.type) + " with " + std::to_string(a.dimensions) +
-                             " dimensions",
+                .because("it is " + to_string(a.type) + " with " +
+                             counted(static_cast<size_t>(a.dimensions), "dimension"),
                          a.param->loc)
                 .fix(a.name + ".set(buffer) before realize, or infer_input_bounds to make one"));
     }
@@ -440,8 +444,8 @@ std::vector<Buffer<void, -1>> make_outputs(const Pipeline &p, const std::vector<
     if (static_cast<int>(sizes.size()) != f.dimensions()) {
       raise(Diagnostic("L0105", lang::recent_position(),
                        "realize of " + lang::shown_name(*f.function()) + " with " +
-                           std::to_string(sizes.size()) + " sizes")
-                .because("it has " + std::to_string(f.dimensions()) + " dimensions",
+                           counted(sizes.size(), "size"))
+                .because("it has " + counted(static_cast<size_t>(f.dimensions()), "dimension"),
                          f.function()->loc)
                 .fix("give one size per dimension, innermost first: realize({width, height})"));
     }
