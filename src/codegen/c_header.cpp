@@ -2,6 +2,7 @@
 #include "c_header.h"
 
 #include <cctype>
+#include <set>
 
 #include "../ir/build.h"
 #include "../ir/print.h"
@@ -19,6 +20,35 @@ std::string c_type(Type t) {
 
 bool is_c_identifier(const std::string &name) {
   return !name.empty() && c_identifier(name) == name;
+}
+
+std::string why_reserved(const std::string &name) {
+  static const std::set<std::string> keywords = {
+      "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case",
+      "catch", "char", "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield",
+      "compl", "concept", "const", "const_cast", "consteval", "constexpr", "constinit", "continue",
+      "decltype", "default", "delete", "do", "double", "dynamic_cast", "else", "enum", "explicit",
+      "export", "extern", "false", "float", "for", "friend", "goto", "if", "inline", "int", "long",
+      "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq",
+      "private", "protected", "public", "register", "reinterpret_cast", "requires", "restrict",
+      "return", "short", "signed", "sizeof", "static", "static_assert", "static_cast", "struct",
+      "switch", "template", "this", "thread_local", "throw", "true", "try", "typedef", "typeid",
+      "typename", "typeof", "typeof_unqual", "union", "unsigned", "using", "virtual", "void",
+      "volatile", "wchar_t", "while", "xor", "xor_eq"};
+  // those that compiled code and its runtime call: they would call the new function instead
+  static const std::set<std::string> library = {
+      "abort", "acos", "acosh", "aligned_alloc", "asin", "asinh", "atan", "atan2", "atanh", "calloc",
+      "ceil", "cos", "cosh", "exit", "exp", "fabs", "fflush", "floor", "fmod", "fprintf", "fputs",
+      "free", "fwrite", "getenv", "log", "malloc", "memcmp", "memcpy", "memmove", "memset", "pow",
+      "printf", "puts", "realloc", "round", "sin", "sinh", "snprintf", "sqrt", "strlen", "strcmp",
+      "tan", "tanh", "trunc", "write"};
+  if (keywords.count(name)) return name + " is a keyword of C or C++";
+  if (name == "main") return "main is where a program starts";
+  if (library.count(name)) return name + " is a function of the C library";
+  for (const char *prefix : {"halide_", "calo_"}) {
+    if (name.rfind(prefix, 0) == 0) return std::string("names in ") + prefix + " belong to the runtime";
+  }
+  return {};
 }
 
 std::string c_identifier(const std::string &name) {

@@ -16,6 +16,8 @@ std::string c_type(Type t);
 /// `name` as a C identifier: what is none of its characters becomes an underscore.
 std::string c_identifier(const std::string &name);
 bool is_c_identifier(const std::string &name);
+/// Why no function of C or C++ may have this name, though it is an identifier; or empty.
+std::string why_reserved(const std::string &name);
 /// A whole header, for C and C++, that needs no other file of ours.
 CALO_EXPORT std::string c_header(const lower::LoweredFunction &f, const Target &t,
                                  const std::string &symbol);

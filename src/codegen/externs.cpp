@@ -45,6 +45,7 @@ const std::vector<ExternFunction> &table() {
       OWN(calo_trace_event),
       OWN(calo_user_context),
       plain("calo_device_dirty", &calo_device_dirty),
+      plain("calo_overlaps_itself", &calo_overlaps_itself),
       OWN(calo_error_buffer_null),
       OWN(calo_error_host_null),
       OWN(calo_error_bad_type),

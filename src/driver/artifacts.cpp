@@ -102,10 +102,15 @@ const Kind &find_kind(const std::string &name) {
 // ---- names ----------------------------------------------------------------------------------------
 
 std::string function_name(const ArtifactRequest &r) {
-  if (r.function.empty()) return codegen::c_identifier(r.builds[0].program.name.str());
-  if (codegen::is_c_identifier(r.function)) return r.function;
-  raise(Diagnostic("T0105", {}, "the function cannot be called " + r.function)
-            .because("the name of a compiled function is a C identifier: letters, digits and _"));
+  const std::string name =
+      r.function.empty() ? codegen::c_identifier(r.builds[0].program.name.str()) : r.function;
+  const std::string why = codegen::is_c_identifier(name)
+                              ? codegen::why_reserved(name)
+                              : "the name of a compiled function is a C identifier: letters, digits and _";
+  if (why.empty()) return name;
+  raise(Diagnostic("T0105", {}, "the function cannot be called " + name)
+            .because(why)
+            .fix("give another name: -f NAME, or the name in the call"));
 }
 
 std::string file_base(const ArtifactRequest &r, const std::string &function) {

@@ -257,6 +257,7 @@ std::string executable_folder() {
 std::string read_text(const std::string &path) {
   std::ifstream in(path, std::ios::binary);
   if (!in || fs::is_directory(path)) file_error(path, "cannot be read");
+  if (fs::is_character_file(path)) file_error(path, "is a device, expected a file");
   std::stringstream text;
   text << in.rdbuf();
   return text.str();

@@ -25,13 +25,20 @@ Bytes read_file(const std::string &path) {
   const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rb"));
   if (!file) throw FileError(path, "cannot be opened: " + last_error());
   struct stat status;
-  if (fstat(fileno(file.get()), &status) == 0 && S_ISDIR(status.st_mode)) {
-    throw FileError(path, "is a folder");
+  if (fstat(fileno(file.get()), &status) != 0) {
+    throw FileError(path, "cannot be read: " + last_error());
+  }
+  if (S_ISDIR(status.st_mode)) throw FileError(path, "is a folder");
+  if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) {
+    throw FileError(path, "is a device, expected a file");  // it may have no end
+  }
+  if (S_ISREG(status.st_mode) && status.st_size > static_cast<int64_t>(kMaxBytes)) {
+    throw FileError(path, "is larger than 2 GiB");
   }
   Bytes bytes;
   size_t used = 0;
   while (true) {  // grows by half: the file may be a pipe, whose size nobody knows
-    bytes.resize(used + std::max<size_t>(used / 2, 1 << 16));
+    bytes.resize(std::min<size_t>(used + std::max<size_t>(used / 2, 1 << 16), kMaxBytes + 1));
     const size_t got = std::fread(bytes.data() + used, 1, bytes.size() - used, file.get());
     used += got;
     if (used > kMaxBytes) throw FileError(path, "is larger than 2 GiB");

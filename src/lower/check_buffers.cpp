@@ -132,8 +132,14 @@ private:
     return nullptr;
   }
 
+  // The answers are computed from the outputs, which are refused as a call that runs refuses them.
   Stmt answer_queries() {
     std::vector<Stmt> all;
+    for (const LoweredArgument &b : buffers_) {
+      if (b.kind != LoweredArgument::Kind::OutputBuffer) continue;
+      check_extents(b, all);
+      check_coordinates(b, all);
+    }
     for (const LoweredArgument &b : buffers_) {
       std::vector<Stmt> s;
       Expr packed = c32(b.type.code() | b.type.bits() << 8 | 1 << 16);
@@ -167,8 +173,10 @@ private:
     std::vector<Stmt> s;
     for (const LoweredArgument &b : buffers_) {
       check_type(b, s);
+      check_extents(b, s);
       check_constraints(b, s);
       check_size(b, s);
+      check_coordinates(b, s);
       check_device(b, s);
       check_alignment(b, s);
     }
@@ -197,6 +205,9 @@ private:
     Expr given = make_intrinsic(Int(32), Intrinsic::buffer_type_code, {handle(b)});
     s.push_back(check(make_eq(given, expected), "calo_error_bad_type",
                       {name_of(b), make_cast(UInt(32), expected), make_cast(UInt(32), given)}));
+  }
+
+  void check_extents(const LoweredArgument &b, std::vector<Stmt> &s) {
     for (int d = 0; d < b.dimensions; d++) {
       Expr e = raw_field(b, Intrinsic::buffer_extent, d);
       s.push_back(check(make_ge(e, c32(0)), "calo_error_extent_negative", {name_of(b), c32(d), e}));
@@ -251,8 +262,7 @@ private:
     }
   }
 
-  // Addresses are computed in 64 bits: the span of the buffer in bytes must fit, with room to spare. Coordinates are
-  // int32, and regions reach a little beyond the buffer before they are clamped.
+  // Addresses are computed in 64 bits: the span of the buffer in bytes must fit, with room to spare.
   void check_size(const LoweredArgument &b, std::vector<Stmt> &s) {
     if (b.dimensions == 0) return;
     const Expr one = make_int(Int(64), 1), zero = make_int(Int(64), 0);
@@ -266,6 +276,10 @@ private:
       s.push_back(
           check(make_le(span, limit), "calo_error_buffer_elements", {name_of(b), span, limit}));
     }
+  }
+
+  // Coordinates are int32, and regions reach a little beyond the buffer before they are clamped.
+  void check_coordinates(const LoweredArgument &b, std::vector<Stmt> &s) {
     for (int d = 0; d < b.dimensions; d++) {
       const std::string dim = "." + std::to_string(d), min_name = b.name + ".min" + dim;
       Expr min = i64(field(b, "min", d)), end = make_add(min, i64(field(b, "extent", d)));
@@ -430,6 +444,11 @@ private:
     for (size_t i = 0; i < buffers_.size(); i++) {
       const LoweredArgument &out = buffers_[i];
       if (out.kind != LoweredArgument::Kind::OutputBuffer) continue;
+      if (out.dimensions > 0) {
+        Expr itself = make_extern_call(Bool(), "calo_overlaps_itself", {handle(out)}, true);
+        s.push_back(check(make_or(empty, make_not(itself)), "calo_error_buffers_overlap",
+                          {name_of(out), null_string()}));
+      }
       for (size_t j = 0; j < buffers_.size(); j++) {
         const LoweredArgument &other = buffers_[j];
         bool other_output = other.kind == LoweredArgument::Kind::OutputBuffer;

@@ -239,6 +239,12 @@ int calo_error_device_dirty(void *cx, const char *pipeline, const char *arg) {
 int calo_error_buffers_overlap(void *cx, const char *pipeline, const char *output,
                                const char *other) {
   return fail(cx, calo_error_code_buffers_overlap, pipeline, [&](RuntimeError &e) {
+    if (!other) {
+      e.what += text_of(output) + " shares memory with itself";
+      e.why = "its strides put several elements at one address, or it takes too long to tell";
+      e.help = "pass an output in which every element has memory of its own";
+      return;
+    }
     e.what += text_of(output) + " and " + text_of(other) + " share memory";
     e.why = text_of(output) + " is written before every element of " + text_of(other) +
             " has been read";

@@ -252,7 +252,11 @@ bool calo_device_dirty(const void *buffer);
 int calo_error_unaligned_host(void *cx, const char *pipeline, const char *arg, int alignment);
 /// Device memory is newer than host, and the pipeline has no device code. -44
 int calo_error_device_dirty(void *cx, const char *pipeline, const char *arg);
-/// `output` overlaps `other` and the pipeline doesn't read `other` only where it writes. -101
+/// Whether two elements of a halide_buffer_t may lie at one address, or it is not known cheaply that
+/// none do. Extents are 0 or more, and the buffer spans less than 2^60 elements.
+bool calo_overlaps_itself(const void *buffer);
+/// `output` overlaps `other` and the pipeline doesn't read `other` only where it writes. `other`
+/// [or null: itself]. -101
 int calo_error_buffers_overlap(void *cx, const char *pipeline, const char *output,
                                const char *other);
 

@@ -16,6 +16,7 @@ const Symbol *jit_symbols(size_t *count) {
   }
   static const Symbol kTable[] = {
       CALO_SYMBOL(calo_device_dirty),
+      CALO_SYMBOL(calo_overlaps_itself),
       CALO_SYMBOL(calo_error_bad_rank),
       CALO_SYMBOL(calo_error_bad_type),
       CALO_SYMBOL(calo_error_buffer_bytes),

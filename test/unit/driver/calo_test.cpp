@@ -183,6 +183,7 @@ TEST_CASE("calo run: refuses arguments that don't fit, and says which") {
   };
   CHECK_CONTAINS(code("offset=1"), "L0401: input source was not given");
   CHECK_CONTAINS(code("source=zero:[4,4]"), "L0401: input offset was not given");
+  CHECK_CONTAINS(code("source=/dev/zero offset=1"), "R0201: /dev/zero: ");
   CHECK_CONTAINS(code("source=zero:[4] offset=1"), "R0101: argument source");
   CHECK_CONTAINS(code("source=zero:[4,4 offset=1"), "R0101: argument source");
   CHECK_CONTAINS(code("source=zero:[4,4] offset=one"), "R0101: argument offset=one");

@@ -178,6 +178,40 @@ std::vector<Mistake> mistakes() {
          c.in.host = c.out.host + 2 * kW * (kH - 1);
          c.in_dims[1] = {0, kH, -kW};
        }},
+      {"every output row at one address", overlap, dim(false, 1, 0, kH, 0)},
+      {"output rows one apart", overlap, dim(false, 1, 0, kH, 1)},
+      {"output rows one apart, backwards", overlap, dim(false, 1, 0, kH, -1)},
+      {"output rows too near by one", overlap, dim(false, 1, 0, kH, kW - 1)},
+      {"query: output as large as can be written", constraint,
+       [=](Call &c) {
+         c.in.host = nullptr;
+         c.out_dims[0].extent = c.out_dims[1].extent = kMax;
+       }},
+      {"query: the same without memory", constraint,
+       [=](Call &c) {
+         c.in.host = c.out.host = nullptr;
+         c.out_dims[0].extent = c.out_dims[1].extent = kMax;
+       }},
+      {"query: output extent -3", negative,
+       [](Call &c) {
+         c.in.host = nullptr;
+         c.out_dims[1].extent = -3;
+       }},
+      {"query: output extent least", negative,
+       [=](Call &c) {
+         c.out.host = nullptr;
+         c.out_dims[0].extent = kMin;
+       }},
+      {"query: output min most", constraint,
+       [=](Call &c) {
+         c.in.host = nullptr;
+         c.out_dims[0].min = kMax - 2;
+       }},
+      {"query: output min least", constraint,
+       [=](Call &c) {
+         c.in.host = c.out.host = nullptr;
+         c.out_dims[1].min = kMin;
+       }},
       {"gain below its range", halide_error_code_param_too_small, [](Call &c) { c.gain = -0.1f; }},
       {"gain above its range", halide_error_code_param_too_large, [](Call &c) { c.gain = 1e30f; }},
       {"gain not a number", halide_error_code_param_too_small,

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 
 #include "io/formats.h"
@@ -264,6 +265,12 @@ TEST_CASE("io/image: what is no picture is refused by name") {
   const Scratch scratch;
   CHECK(contains(failure_of(scratch("none.png")), "none.png: cannot be opened: No such file"));
   CHECK(contains(failure_of(scratch("")), "is a folder"));
+  for (const char *device : {"/dev/zero", "/dev/null"}) {
+    CHECK(contains(failure_of(device), std::string(device) + ": is a device, expected a file"));
+  }
+  std::ofstream(scratch("hole.png")).put('x');
+  fs::resize_file(scratch("hole.png"), (uint64_t(2) << 30) + 1);  // takes no room on the disk
+  CHECK(contains(failure_of(scratch("hole.png")), "is larger than 2 GiB"));
   io::write_file(scratch("empty.png"), {});
   CHECK(contains(failure_of(scratch("empty.png")), "the file is empty"));
   io::write_file(scratch("text.png"), text_bytes("hello"));
