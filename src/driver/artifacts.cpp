@@ -104,9 +104,10 @@ const Kind &find_kind(const std::string &name) {
 std::string function_name(const ArtifactRequest &r) {
   const std::string name =
       r.function.empty() ? codegen::c_identifier(r.builds[0].program.name.str()) : r.function;
-  const std::string why = codegen::is_c_identifier(name)
-                              ? codegen::why_reserved(name)
-                              : "the name of a compiled function is a C identifier: letters, digits and _";
+  const std::string why =
+      codegen::is_c_identifier(name)
+          ? codegen::why_reserved(name)
+          : "the name of a compiled function is a C identifier: letters, digits and _";
   if (why.empty()) return name;
   raise(Diagnostic("T0105", {}, "the function cannot be called " + name)
             .because(why)

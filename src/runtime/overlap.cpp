@@ -8,7 +8,7 @@
 namespace calotype::runtime {
 namespace {
 
-constexpr int kMostDims = 60;          // of extent 2 and more in less than 2^60 elements, without overlap
+constexpr int kMostDims = 60;  // of extent 2 and more in less than 2^60 elements, without overlap
 constexpr int kMostSteps = 1 << 18;  // of a search: about a millisecond
 
 struct Dim {
