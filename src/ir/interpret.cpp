@@ -309,7 +309,8 @@ InterpretReport interpret(const Program &p, const std::vector<halide_buffer_t *>
   const auto run = [&](int outside) {
     InterpretOptions o = options;
     o.outside = outside;
-    run_on_large_stack([&] { report = interpreter::Interpreter(p, inputs, scalars, o).run(outputs); });
+    run_on_large_stack(
+        [&] { report = interpreter::Interpreter(p, inputs, scalars, o).run(outputs); });
   };
   try {
     run(options.outside);

@@ -10,8 +10,8 @@
 namespace calotype::ir {
 
 struct InterpretOptions {
-  bool fma = true;                 ///< numeric mode of the explicit fma nodes
-  uint64_t max_operations = 0;     ///< 0: no limit; else RuntimeError R0106 when exceeded
+  bool fma = true;              ///< numeric mode of the explicit fma nodes
+  uint64_t max_operations = 0;  ///< 0: no limit; else RuntimeError R0106 when exceeded
   int outside = -1;  ///< bytes that reads outside of inputs find; -1: such reads are refused
   /// Accept reads outside of inputs where no output depends on what would be found there: compiled code leaves them out.
   /// Decided by running twice more with different bytes in their place.

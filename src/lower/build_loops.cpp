@@ -1311,8 +1311,8 @@ private:
   std::unordered_map<Name, Hoist> hoists_;  // memory around the current point
   std::unordered_map<Name, Expr> meaning_;  // region symbols, sliding left out
   std::vector<std::pair<Name, Expr>> meaning_log_;  // what each definition replaced
-  int queries_ = 0;                         // of extern stages so far
-  bool queries_inputs_ = false;             // some ask for images
+  int queries_ = 0;                                 // of extern stages so far
+  bool queries_inputs_ = false;                     // some ask for images
 };
 
 }  // namespace

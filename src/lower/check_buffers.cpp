@@ -21,7 +21,7 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t kMostBytes = int64_t(1) << 60;                        // of one buffer, gaps included
+constexpr int64_t kMostBytes = int64_t(1) << 60;  // of one buffer, gaps included
 constexpr int64_t kMostCoordinate = (int64_t(1) << 31) - (1 << 24);
 
 Expr c32(int64_t v) { return make_int(Int(32), v); }
@@ -283,9 +283,11 @@ private:
     for (int d = 0; d < b.dimensions; d++) {
       const std::string dim = "." + std::to_string(d), min_name = b.name + ".min" + dim;
       Expr min = i64(field(b, "min", d)), end = make_add(min, i64(field(b, "extent", d)));
-      const Expr low = make_int(Int(64), -kMostCoordinate), high = make_int(Int(64), kMostCoordinate);
-      s.push_back(check(make_ge(min, low), "calo_error_constraint_expr",
-                        {make_string(min_name + " >= " + std::to_string(-kMostCoordinate)), min, low}));
+      const Expr low = make_int(Int(64), -kMostCoordinate),
+                 high = make_int(Int(64), kMostCoordinate);
+      s.push_back(
+          check(make_ge(min, low), "calo_error_constraint_expr",
+                {make_string(min_name + " >= " + std::to_string(-kMostCoordinate)), min, low}));
       s.push_back(check(make_le(end, high), "calo_error_constraint_expr",
                         {make_string(min_name + " + " + b.name + ".extent" + dim +
                                      " <= " + std::to_string(kMostCoordinate)),
@@ -301,7 +303,8 @@ private:
   void check_alignment(const LoweredArgument &b, std::vector<Stmt> &s) {
     const int bytes = std::max(b.type.bytes(), b.param ? b.param->host_alignment : 0);
     if (bytes <= 1) return;
-    Expr host = make_reinterpret(UInt(64), make_intrinsic(Handle(), Intrinsic::buffer_host, {handle(b)}));
+    Expr host =
+        make_reinterpret(UInt(64), make_intrinsic(Handle(), Intrinsic::buffer_host, {handle(b)}));
     Expr ok = make_eq(make_mod(host, make_uint(UInt(64), static_cast<uint64_t>(bytes))),
                       make_uint(UInt(64), 0));
     s.push_back(check(ok, "calo_error_unaligned_host", {name_of(b), c32(bytes)}));

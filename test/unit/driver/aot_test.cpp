@@ -412,11 +412,11 @@ TEST_CASE("aot: targets that do not go together, odd names and kinds are refused
   CHECK(code_of([&] { p.compile_to_multitarget_static_library(temporary("m"), s.args(), {}); }) ==
         "T0101");
   CHECK(code_of([&] { p.compile_to_object(temporary("m.o"), s.args(), "not a name"); }) == "T0105");
-  for (const char *reserved : {"int", "double", "class", "restrict", "main", "printf", "malloc", "exp",
-                               "halide_error", "calo_malloc", "halide_", ""}) {
+  for (const char *reserved : {"int", "double", "class", "restrict", "main", "printf", "malloc",
+                               "exp", "halide_error", "calo_malloc", "halide_", ""}) {
     CAPTURE(reserved);
-    CHECK((code_of([&] { p.compile_to_object(temporary("m.o"), s.args(), reserved); }) == "T0105") ==
-          (*reserved != 0));
+    CHECK((code_of([&] { p.compile_to_object(temporary("m.o"), s.args(), reserved); }) ==
+           "T0105") == (*reserved != 0));
   }
   fs::remove(temporary("m.o"));
   CHECK(code_of([&] { p.compile_to({{OutputFileType::hlpipe, temporary("m")}}, s.args(), "f"); }) ==
