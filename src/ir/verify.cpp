@@ -44,7 +44,12 @@ Arity arity_of(Intrinsic op) {
     case Intrinsic::random:
     case Intrinsic::print:
     case Intrinsic::trace:
+    case Intrinsic::extern_stage:
+    case Intrinsic::memoize_tag:
     case Intrinsic::error: return {1, kAny};
+    case Intrinsic::memo_lookup:
+    case Intrinsic::memo_store: return {3, kAny};
+    case Intrinsic::buffer_make:
     case Intrinsic::require:
     case Intrinsic::print_when: return {2, kAny};
     case Intrinsic::buffer_set_bounds: return {5, 5};

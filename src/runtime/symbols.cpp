@@ -16,7 +16,6 @@ const Symbol *jit_symbols(size_t *count) {
   }
   static const Symbol kTable[] = {
       CALO_SYMBOL(calo_device_dirty),
-      CALO_SYMBOL(calo_overlaps_itself),
       CALO_SYMBOL(calo_error_bad_rank),
       CALO_SYMBOL(calo_error_bad_type),
       CALO_SYMBOL(calo_error_buffer_bytes),
@@ -52,6 +51,7 @@ const Symbol *jit_symbols(size_t *count) {
       CALO_SYMBOL(calo_malloc),
       CALO_SYMBOL(calo_memo_lookup),
       CALO_SYMBOL(calo_memo_store),
+      CALO_SYMBOL(calo_overlaps_itself),
       CALO_SYMBOL(calo_par_for),
       CALO_SYMBOL(calo_print),
       CALO_SYMBOL(calo_print_values),

@@ -64,7 +64,8 @@ CheckValue CheckEvaluator::compute(const Expr &e) {
   case NodeKind::K: return compare(NodeKind::K, e.as<K>()->a, e.as<K>()->b);
     COMPARE(LT)
     COMPARE(LE)
-    COMPARE(GT) COMPARE(GE) COMPARE(EQ) COMPARE(NE)
+    COMPARE(GT)
+    COMPARE(GE) COMPARE(EQ) COMPARE(NE)
 #undef COMPARE
         default : return random(e.type(), mix(hash(e), static_cast<uint64_t>(point)), false);
   }
