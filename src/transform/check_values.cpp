@@ -65,9 +65,11 @@ CheckValue CheckEvaluator::compute(const Expr &e) {
     COMPARE(LT)
     COMPARE(LE)
     COMPARE(GT)
-    COMPARE(GE) COMPARE(EQ) COMPARE(NE)
+    COMPARE(GE)
+    COMPARE(EQ)
+    COMPARE(NE)
 #undef COMPARE
-        default : return random(e.type(), mix(hash(e), static_cast<uint64_t>(point)), false);
+    default: return random(e.type(), mix(hash(e), static_cast<uint64_t>(point)), false);
   }
 }
 
