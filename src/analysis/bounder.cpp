@@ -113,27 +113,13 @@ Expr Bounder::scalar_form(const Expr &e, const Expr &lane, int lanes) {
       if (!b.defined() || !st.defined()) return {};
       return make_add(b, make_mul(make_cast(s, high), st));
     }
-#define CALO_BINARY(K)                                                           \
+#define BINARY_NODE(K)                                                           \
   case NodeKind::K: {                                                            \
     Expr a = part(e.as<K>()->a), b = part(e.as<K>()->b);                         \
     return a.defined() && b.defined() ? make_binary(NodeKind::K, a, b) : Expr(); \
   }
-      CALO_BINARY(Add)
-      CALO_BINARY(Sub)
-      CALO_BINARY(Mul)
-      CALO_BINARY(Div)
-      CALO_BINARY(Mod)
-      CALO_BINARY(Min)
-      CALO_BINARY(Max)
-      CALO_BINARY(EQ)
-      CALO_BINARY(NE)
-      CALO_BINARY(LT)
-      CALO_BINARY(LE)
-      CALO_BINARY(GT)
-      CALO_BINARY(GE)
-      CALO_BINARY(And)
-      CALO_BINARY(Or)
-#undef CALO_BINARY
+#include "../ir/binary_nodes.def"
+#undef BINARY_NODE
     case NodeKind::Not: {
       Expr a = part(e.as<Not>()->a);
       return a.defined() ? make_not(a) : a;

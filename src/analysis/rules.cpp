@@ -163,27 +163,13 @@ bool bind_type(Bindings *b, Type t) {
 /// The operand expressions of a node, in field order; ramp and broadcast: without lanes.
 int operands(const Expr &e, const Expr **out) {
   switch (e.kind()) {
-#define CALO_BINARY(K)      \
+#define BINARY_NODE(K)      \
   case NodeKind::K:         \
     out[0] = &e.as<K>()->a; \
     out[1] = &e.as<K>()->b; \
     return 2;
-    CALO_BINARY(Add)
-    CALO_BINARY(Sub)
-    CALO_BINARY(Mul)
-    CALO_BINARY(Div)
-    CALO_BINARY(Mod)
-    CALO_BINARY(Min)
-    CALO_BINARY(Max)
-    CALO_BINARY(EQ)
-    CALO_BINARY(NE)
-    CALO_BINARY(LT)
-    CALO_BINARY(LE)
-    CALO_BINARY(GT)
-    CALO_BINARY(GE)
-    CALO_BINARY(And)
-    CALO_BINARY(Or)
-#undef CALO_BINARY
+#include "../ir/binary_nodes.def"
+#undef BINARY_NODE
     case NodeKind::Not: out[0] = &e.as<Not>()->a; return 1;
     case NodeKind::Select:
       out[0] = &e.as<Select>()->condition;

@@ -38,24 +38,10 @@ std::string unsigned_type(Type t) { return "uint" + std::to_string(t.bits()) + "
 
 std::pair<Expr, Expr> operands(const Expr &e) {
   switch (e.kind()) {
-#define CASE(K) \
+#define BINARY_NODE(K) \
   case NodeKind::K: return {e.as<ir::K>()->a, e.as<ir::K>()->b};
-    CASE(Add)
-    CASE(Sub)
-    CASE(Mul)
-    CASE(Div)
-    CASE(Mod)
-    CASE(Min)
-    CASE(Max)
-    CASE(EQ)
-    CASE(NE)
-    CASE(LT)
-    CASE(LE)
-    CASE(GT)
-    CASE(GE)
-    CASE(And)
-    CASE(Or)
-#undef CASE
+#include "../ir/binary_nodes.def"
+#undef BINARY_NODE
     default: no_c_for("this kind of expression");
   }
 }

@@ -119,28 +119,14 @@ Value *Emitter::variable(const ir::Variable *op) {
 
 Value *Emitter::binary(const Expr &e) {
   switch (e.kind()) {
-#define CASE(K)                                                    \
+#define BINARY_NODE(K)                                             \
   case NodeKind::K: {                                              \
     const auto *op = e.as<ir::K>();                                \
     Value *a = expr(op->a);                                        \
     return ops_.binary(NodeKind::K, op->a.type(), a, expr(op->b)); \
   }
-    CASE(Add)
-    CASE(Sub)
-    CASE(Mul)
-    CASE(Div)
-    CASE(Mod)
-    CASE(Min)
-    CASE(Max)
-    CASE(EQ)
-    CASE(NE)
-    CASE(LT)
-    CASE(LE)
-    CASE(GT)
-    CASE(GE)
-    CASE(And)
-    CASE(Or)
-#undef CASE
+#include "../ir/binary_nodes.def"
+#undef BINARY_NODE
     default: no_code_for("this kind of expression");
   }
 }
@@ -378,13 +364,6 @@ Value *Emitter::buffer_field(const ir::Call *op) {
     case IntrinsicOp::buffer_is_bounds_query: {
       Value *device = field(b_.getInt64Ty(), offsetof(halide_buffer_t, device));
       return b_.CreateAnd(b_.CreateIsNull(host_of(buffer)), b_.CreateIsNull(device));
-    }
-    case IntrinsicOp::buffer_host_offset: {  // the byte ranges overlap
-      Value *a = b_.CreatePtrToInt(host_of(buffer), b_.getInt64Ty());
-      Value *c = b_.CreatePtrToInt(host_of(expr(op->args[2])), b_.getInt64Ty());
-      Value *a_end = b_.CreateAdd(a, wide(op->args[1])),
-            *c_end = b_.CreateAdd(c, wide(op->args[3]));
-      return b_.CreateAnd(b_.CreateICmpULT(a, c_end), b_.CreateICmpULT(c, a_end));
     }
     default: no_code_for(std::string("the operation ") + ir::intrinsic_name(op->op));
   }

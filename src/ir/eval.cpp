@@ -134,24 +134,10 @@ bool Evaluator::node(const Expr &e, Value *out) {
       return true;
     }
     case NodeKind::Reinterpret: return reinterpret(e.as<Reinterpret>(), out);
-#define BINARY(K) \
+#define BINARY_NODE(K) \
   case NodeKind::K: return binary(e.as<K>()->a, e.as<K>()->b, NodeKind::K, e.type(), out);
-      BINARY(Add)
-      BINARY(Sub)
-      BINARY(Mul)
-      BINARY(Div)
-      BINARY(Mod)
-      BINARY(Min)
-      BINARY(Max)
-      BINARY(EQ)
-      BINARY(NE)
-      BINARY(LT)
-      BINARY(LE)
-      BINARY(GT)
-      BINARY(GE)
-      BINARY(And)
-      BINARY(Or)
-#undef BINARY
+#include "binary_nodes.def"
+#undef BINARY_NODE
     case NodeKind::Not:
       if (!eval(e.as<Not>()->a, out)) return false;
       for (uint64_t &lane : out->lanes) lane = !lane;
@@ -582,24 +568,10 @@ bool fold_by_evaluation(const Expr &e, uint64_t *out, ScalarFlags *flags) {
 bool fold_lane(const Expr &e, uint64_t *out, ScalarFlags *flags) {
   uint64_t x;
   switch (e.kind()) {
-#define BINARY(K) \
+#define BINARY_NODE(K) \
   case NodeKind::K: return fold_binary(e, e.as<K>()->a, e.as<K>()->b, out, flags);
-    BINARY(Add)
-    BINARY(Sub)
-    BINARY(Mul)
-    BINARY(Div)
-    BINARY(Mod)
-    BINARY(Min)
-    BINARY(Max)
-    BINARY(EQ)
-    BINARY(NE)
-    BINARY(LT)
-    BINARY(LE)
-    BINARY(GT)
-    BINARY(GE)
-    BINARY(And)
-    BINARY(Or)
-#undef BINARY
+#include "binary_nodes.def"
+#undef BINARY_NODE
     case NodeKind::Not:
       if (!constant_lane(e.as<Not>()->a, &x)) return false;
       *out = !x;

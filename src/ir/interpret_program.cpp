@@ -216,27 +216,13 @@ private:
   int binary(const Expr &e) {
     Expr a, b;
     switch (e.kind()) {
-#define CALO_BINARY(Node) \
+#define BINARY_NODE(Node) \
   case NodeKind::Node:    \
     a = e.as<Node>()->a;  \
     b = e.as<Node>()->b;  \
     break;
-      CALO_BINARY(Add)
-      CALO_BINARY(Sub)
-      CALO_BINARY(Mul)
-      CALO_BINARY(Div)
-      CALO_BINARY(Mod)
-      CALO_BINARY(Min)
-      CALO_BINARY(Max)
-      CALO_BINARY(EQ)
-      CALO_BINARY(NE)
-      CALO_BINARY(LT)
-      CALO_BINARY(LE)
-      CALO_BINARY(GT)
-      CALO_BINARY(GE)
-      CALO_BINARY(And)
-      CALO_BINARY(Or)
-#undef CALO_BINARY
+#include "binary_nodes.def"
+#undef BINARY_NODE
       default: internal("node has no place in a definition");
     }
     const int x = value_of(a), y = value_of(b);

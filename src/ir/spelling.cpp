@@ -108,7 +108,6 @@ Type implied_type(Intrinsic op, const std::vector<Expr> &args) {
     case Intrinsic::is_inf:
     case Intrinsic::is_finite:
     case Intrinsic::buffer_is_bounds_query:
-    case Intrinsic::buffer_host_offset: return Bool(first.lanes());
     case Intrinsic::if_then_else:
     case Intrinsic::require:
     case Intrinsic::print_when: return args.size() > 1 ? args[1].type() : first;

@@ -53,7 +53,6 @@ Arity arity_of(Intrinsic op) {
     case Intrinsic::require:
     case Intrinsic::print_when: return {2, kAny};
     case Intrinsic::buffer_set_bounds: return {5, 5};
-    case Intrinsic::buffer_host_offset: return {4, 4};
     case Intrinsic::buffer_min:
     case Intrinsic::buffer_extent:
     case Intrinsic::buffer_stride:

@@ -49,28 +49,14 @@ public:
     return op;
   }
 
-#define CALO_BINARY(N)                                         \
+#define BINARY_NODE(N)                                         \
   Expr visit(const N *op) override {                           \
     Expr a = mutate(op->a), b = mutate(op->b);                 \
     if (a.same_as(op->a) && b.same_as(op->b)) return op;       \
     return make_binary(NodeKind::N, a, b); /* matches lanes */ \
   }
-  CALO_BINARY(Add)
-  CALO_BINARY(Sub)
-  CALO_BINARY(Mul)
-  CALO_BINARY(Div)
-  CALO_BINARY(Mod)
-  CALO_BINARY(Min)
-  CALO_BINARY(Max)
-  CALO_BINARY(EQ)
-  CALO_BINARY(NE)
-  CALO_BINARY(LT)
-  CALO_BINARY(LE)
-  CALO_BINARY(GT)
-  CALO_BINARY(GE)
-  CALO_BINARY(And)
-  CALO_BINARY(Or)
-#undef CALO_BINARY
+#include "../ir/binary_nodes.def"
+#undef BINARY_NODE
 
   Expr visit(const Select *op) override {
     Expr c = mutate(op->condition), t = mutate(op->true_value), f = mutate(op->false_value);
