@@ -65,8 +65,8 @@ protected:
     double written = 0;
     for (const Type &t : f->types) written += t.bytes();
     cycles += share;
-    charge(p_.program.is_output(f->name) && f->types.size() > 1 ? f->name + ".0" : f->name.str(), 2 * written,
-           &traffic, &memory);
+    charge(p_.program.is_output(f->name) && f->types.size() > 1 ? f->name + ".0" : f->name.str(),
+           2 * written, &traffic, &memory);
     const double alone = points * std::max(cycles, traffic) / threads();
     ns += std::max(alone, points * memory) * m_.ns_per_cycle;
   }

@@ -101,7 +101,8 @@ Facts facts_of(const Problem &p) {
         if (at < 0 || at == static_cast<int>(i)) continue;
         FuncFacts &g = facts.funcs[static_cast<size_t>(at)];
         g.calls += calls;
-        if (g.readers.empty() || g.readers.back() != static_cast<int>(i)) g.readers.push_back(static_cast<int>(i));
+        if (g.readers.empty() || g.readers.back() != static_cast<int>(i))
+          g.readers.push_back(static_cast<int>(i));
       }
     }
   }

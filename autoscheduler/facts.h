@@ -20,13 +20,14 @@ struct Problem {
 
 struct StageFacts {
   std::vector<std::string> rvars;  ///< innermost first
-  std::vector<bool> walks;         ///< per dimension: a loop of this stage (on updates: a plain Var)
+  std::vector<bool> walks;  ///< per dimension: a loop of this stage (on updates: a plain Var)
 };
 
 struct FuncFacts {
   std::string name;
-  std::vector<std::string> dims;   ///< innermost first
-  std::vector<int64_t> extents;    ///< of what the outputs need, where all Funcs are stored; 1 if not known
+  std::vector<std::string> dims;  ///< innermost first
+  std::vector<int64_t>
+      extents;  ///< of what the outputs need, where all Funcs are stored; 1 if not known
   std::vector<StageFacts> stages;  ///< pure definition first
   std::vector<int> readers;        ///< indices, each once
   int calls = 0;                   ///< in all readers' definitions

@@ -20,8 +20,10 @@ struct LoopNames {
     }
     if (p.rows > 1 && !row.empty()) {
       packed = f.dims[1] + "_p";
-      if (strip.empty()) row = f.dims[1] + "_o";
-      else row = f.dims[1] + "_r";
+      if (strip.empty())
+        row = f.dims[1] + "_o";
+      else
+        row = f.dims[1] + "_r";
     }
     if (p.tile > 0 && !x.empty()) {
       tile = x + "_o";
@@ -83,7 +85,8 @@ std::string loops_text(const FuncFacts &f, const FuncPlan &p, size_t s) {
   if (rows) order.push_back(loops.row);
   if (!loops.tile.empty()) order.push_back(loops.tile);
   if (!loops.strip.empty()) order.push_back(loops.strip);
-  const bool ordered = order.size() > 1 && (s > 0 || third || !loops.packed.empty() || !loops.tile.empty());
+  const bool ordered =
+      order.size() > 1 && (s > 0 || third || !loops.packed.empty() || !loops.tile.empty());
   if (ordered) text += call("reorder", order);
   if (p.parallel) {
     if (third && !p.third_inside) text += call("parallel", {f.dims[2]});
@@ -108,7 +111,8 @@ std::string directives_of(const Facts &facts, const Plan &plan) {
     if (!line.empty()) text += f.name + line + "\n";
     for (size_t s = 1; s < f.stages.size(); s++) {
       const std::string update = loops_text(f, p, s);
-      if (!update.empty()) text += f.name + ".update(" + std::to_string(s - 1) + ")" + update + "\n";
+      if (!update.empty())
+        text += f.name + ".update(" + std::to_string(s - 1) + ")" + update + "\n";
     }
   }
   return text;
@@ -147,7 +151,8 @@ int64_t strip_for(const Problem &p, const FuncFacts &f) {
 }
 
 bool worth_inlining(const FuncFacts &f, double at_most) {
-  return f.may_inline && (!f.may_store || (f.calls <= 1 ? f.operations <= 4 * at_most : f.operations * f.calls <= at_most));
+  return f.may_inline && (!f.may_store || (f.calls <= 1 ? f.operations <= 4 * at_most
+                                                        : f.operations * f.calls <= at_most));
 }
 
 void make_root(const Problem &p, const FuncFacts &f, FuncPlan &plan) {
@@ -164,7 +169,8 @@ Plan simple_plan(const Problem &p, const Facts &facts, double inline_at_most) {
   plan.funcs.resize(facts.funcs.size());
   for (size_t i = 0; i < facts.funcs.size(); i++) {
     const FuncFacts &f = facts.funcs[i];
-    if (f.output || (f.may_store && !worth_inlining(f, inline_at_most))) make_root(p, f, plan.funcs[i]);
+    if (f.output || (f.may_store && !worth_inlining(f, inline_at_most)))
+      make_root(p, f, plan.funcs[i]);
   }
   return plan;
 }
@@ -180,10 +186,12 @@ Plan sliding_plan(const Problem &p, const Facts &facts, double inline_at_most) {
     bool one = true;
     for (int r : f.readers) {
       int at = r;
-      while (at >= 0 && plan.funcs[index(at)].where != Where::Root && !facts.funcs[index(at)].output) {
+      while (at >= 0 && plan.funcs[index(at)].where != Where::Root &&
+             !facts.funcs[index(at)].output) {
         const FuncPlan &reader = plan.funcs[index(at)];
         at = reader.where == Where::Inline
-                 ? (facts.funcs[index(at)].readers.empty() ? -1 : facts.funcs[index(at)].readers.back())
+                 ? (facts.funcs[index(at)].readers.empty() ? -1
+                                                           : facts.funcs[index(at)].readers.back())
                  : reader.anchor;
       }
       one = one && at >= 0 && (anchor < 0 || anchor == at);
@@ -216,11 +224,15 @@ public:
       case 0: its.strip = f.dims.size() < 2 ? 0 : pick({0, 4, 8, 16, 32, 64, 128}); break;
       case 1: its.tile = pick({0, 0, 32, 64, 128, 256, 512, int64_t{native_lanes(p_, f)}}); break;
       case 2: its.rows = f.dims.size() < 2 ? 0 : pick({0, 0, 2, 3, 4, 6, 8}); break;
-      case 3: its.lanes = lanes_for(p_, f, static_cast<int>(native_lanes(p_, f) * pick({1, 1, 2, 4}))); break;
+      case 3:
+        its.lanes = lanes_for(p_, f, static_cast<int>(native_lanes(p_, f) * pick({1, 1, 2, 4})));
+        break;
       case 4: its.third_inside = !its.third_inside; break;
       case 5:
-        if (its.where == Where::Root || f.output) its.parallel = !its.parallel;
-        else its.unroll_rows = !its.unroll_rows;
+        if (its.where == Where::Root || f.output)
+          its.parallel = !its.parallel;
+        else
+          its.unroll_rows = !its.unroll_rows;
         break;
       default: its.reductions_outside = !its.reductions_outside; break;
     }
@@ -244,8 +256,9 @@ private:
            (plan_.funcs[index(anchor)].where == Where::Inline || below(2) == 0)) {
       const FuncPlan &reader = plan_.funcs[index(anchor)];
       const std::vector<int> &readers = facts_.funcs[index(anchor)].readers;
-      const int up = reader.where == Where::Inline ? (readers.empty() ? -1 : readers[below(readers.size())])
-                                                   : reader.anchor;
+      const int up = reader.where == Where::Inline
+                         ? (readers.empty() ? -1 : readers[below(readers.size())])
+                         : reader.anchor;
       if (up < 0) break;
       anchor = up;
     }

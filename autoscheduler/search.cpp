@@ -28,7 +28,8 @@ bool remove_refused(const Error &e, schedule::Schedule &s) {
     int best = -1;
     for (size_t i = 0; i < s.directives.size(); i++) {
       const SrcLoc &at = s.directives[i].loc;
-      if (at.line == d.loc.line && (at.column <= d.loc.column || best < 0)) best = static_cast<int>(i);
+      if (at.line == d.loc.line && (at.column <= d.loc.column || best < 0))
+        best = static_cast<int>(i);
     }
     if (best >= 0) drop.insert(static_cast<size_t>(best));
   }
@@ -60,24 +61,29 @@ namespace {
 class Search {
 public:
   Search(const Problem &p, const SearchOptions &o)
-      : p_(p), o_(o), facts_(facts_of(p)), machine_(machine_for(p)), random_(o.seed), start_(now()) {}
+      : p_(p),
+        o_(o),
+        facts_(facts_of(p)),
+        machine_(machine_for(p)),
+        random_(o.seed),
+        start_(now()) {}
 
   SearchResult run() {
-    {
-      schedule::Scheduled s;  // throws where the pipeline has no legal schedule at all
-      legal_part(p_, "", &s);
-      predict(p_, s, machine_);
-    }
-    consider_text("");
     for (const std::string &text : o_.seeds) consider_text(text);
     for (const double at_most : {0.0, 8.0, 40.0, 200.0}) {
       consider(simple_plan(p_, facts_, at_most));
       consider(sliding_plan(p_, facts_, at_most));
     }
+    if (members_.empty()) {  // throws where the pipeline has no legal schedule at all
+      schedule::Scheduled s;
+      legal_part(p_, "", &s);
+      predict(p_, s, machine_);
+      consider_text("");
+    }
     const bool measuring = o_.measure && o_.budget_seconds > 0;
     const int rounds = measuring ? 1 << 20 : 1;
     for (int round = 0; round < rounds && !over(); round++) {
-      evolve(measuring ? kChangesPerRound : kChangesWithoutMeasuring);
+      evolve(measuring ? kChangesPerRound : changes_without_measuring());
       if (measuring) measure_best();
     }
     result_.best = best();
@@ -85,10 +91,7 @@ public:
   }
 
 private:
-  static constexpr int kPopulation = 48, kChangesPerRound = 60, kChangesWithoutMeasuring = 250,
-                       kMeasuredPerRound = 4;
-  /// Without measuring a run has this much time; it ends by count on all but the largest pipelines.
-  static constexpr double kModelSeconds = 0.8;
+  static constexpr int kPopulation = 48, kChangesPerRound = 40, kMeasuredPerRound = 4;
 
   struct Member {
     Candidate c;
@@ -96,9 +99,14 @@ private:
     bool has_plan = false;
   };
 
+  /// A count, not a time: the same on every machine. Lowering's cost grows with the number of stages.
+  int changes_without_measuring() const {
+    return std::max(8, 160 / std::max(1, static_cast<int>(facts_.funcs.size())));
+  }
+
   bool over() const {
     if (o_.stop && o_.stop()) return true;
-    return now() - start_ >= (o_.budget_seconds > 0 ? o_.budget_seconds : kModelSeconds);
+    return o_.budget_seconds > 0 && now() - start_ >= o_.budget_seconds;
   }
 
   /// Measured ones by their time, the others by the model, set right by what the measured ones' ratio is.
@@ -182,7 +190,9 @@ private:
     sort();
     const Member *best = nullptr;
     for (const Member &m : members_) {
-      if (m.c.measured >= 0 && m.c.measured < HUGE_VAL && (!best || m.c.measured < best->c.measured)) best = &m;
+      if (m.c.measured >= 0 && m.c.measured < HUGE_VAL &&
+          (!best || m.c.measured < best->c.measured))
+        best = &m;
     }
     if (best) return best->c;
     return members_.empty() ? Candidate() : members_.front().c;
@@ -210,6 +220,8 @@ std::string reference_directives(const ir::Program &p, const Target &t) {
   return text;
 }
 
-SearchResult search(const Problem &p, const SearchOptions &options) { return Search(p, options).run(); }
+SearchResult search(const Problem &p, const SearchOptions &options) {
+  return Search(p, options).run();
+}
 
 }  // namespace calotype::autoscheduler

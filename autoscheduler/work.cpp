@@ -33,7 +33,8 @@ double weight(const ir::IRNode *node) {
     case K::Mod: return static_cast<const ir::BaseExprNode *>(node)->type.is_float() ? 10 : 20;
     case K::Call: {
       const ir::Intrinsic op = static_cast<const ir::Call *>(node)->op;
-      if (op == ir::Intrinsic::None || ir::intrinsic_class(op) == ir::IntrinsicClass::Marker) return 0;
+      if (op == ir::Intrinsic::None || ir::intrinsic_class(op) == ir::IntrinsicClass::Marker)
+        return 0;
       if (op == ir::Intrinsic::fma) return 1;
       const bool is_float = static_cast<const ir::Call *>(node)->type.is_float();
       return ir::intrinsic_class(op) == ir::IntrinsicClass::Expand ? (is_float ? 20 : 3) : 2;
@@ -49,7 +50,8 @@ bool loads(const Expr &e) {
     using ir::IRGraphVisitor::visit;
     bool found = false;
     void visit(const ir::Call *op) override {
-      found = found || op->call_type == ir::CallType::Halide || op->call_type == ir::CallType::Image;
+      found =
+          found || op->call_type == ir::CallType::Halide || op->call_type == ir::CallType::Image;
       ir::IRGraphVisitor::visit(op);
     }
   } finder;
@@ -73,7 +75,8 @@ public:
     r.input = !func;
     r.access = access(op->args);
     work.reads.push_back(std::move(r));
-    for (const Expr &a : op->args) {  // only what indices load is work; the rest is address arithmetic
+    for (const Expr &a :
+         op->args) {  // only what indices load is work; the rest is address arithmetic
       if (loads(a)) visit_expr(a);
     }
   }

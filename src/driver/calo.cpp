@@ -64,7 +64,8 @@ void add_options(CLI::App &app, const Verb &v, Request &r) {
     app.add_flag("--check", r.check, "compare with the reference interpreter, bit for bit");
   }
   if (is(v, "tune")) {
-    app.add_option("--budget", r.budget, "how long to search: 60s, 10min; 0: by the cost model alone")
+    app.add_option("--budget", r.budget,
+                   "how long to search: 60s, 10min; 0: by the cost model alone")
         ->type_name("TIME");
     app.add_option("--threads", r.threads, "that the schedule shall use (default: all)")
         ->check(CLI::Range(1, 1024))
@@ -73,7 +74,8 @@ void add_options(CLI::App &app, const Verb &v, Request &r) {
     app.add_option("--from", r.seeds, "a schedule file to start from")
         ->type_name("FILE")
         ->allow_extra_args(false);
-    app.add_option("--log", r.log, "keeps measurements, and uses those that it has")->type_name("FILE");
+    app.add_option("--log", r.log, "keeps measurements, and uses those that it has")
+        ->type_name("FILE");
     app.add_option("--seed", r.seed, "of the search's random numbers")->type_name("N");
     app.add_flag("--worker", r.worker, "")->group("");  // serves another calo tune
   }

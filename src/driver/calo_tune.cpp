@@ -52,7 +52,8 @@ double seconds_of(const std::string &text) {
   const double scale = unit == "min" || unit == "m" ? 60 : unit == "h" ? 3600 : 1;
   const bool known = unit.empty() || unit == "s" || scale > 1;
   if (!(value >= 0 && value <= 1e6) || !known) {
-    raise(Diagnostic("L0502", {}, "--budget " + text + " is no time").fix("--budget 60s; 0: the model alone"));
+    raise(Diagnostic("L0502", {}, "--budget " + text + " is no time")
+              .fix("--budget 60s; 0: the model alone"));
   }
   return value * scale;
 }
@@ -86,7 +87,8 @@ std::string target_line(const std::string &path, const Target &t) {
 
 /// Sizes of all arguments as the command line gives them: found by binding them to the pipeline.
 ir::EvalContext sizes_given(const Request &r, const Algorithm &a, const std::string &reference) {
-  const driver::Compiled c(a.program, schedule::parse_schedule("calotype 1\n" + reference, "reference"), a.target);
+  const driver::Compiled c(
+      a.program, schedule::parse_schedule("calotype 1\n" + reference, "reference"), a.target);
   const run::Filter f = filter_of(a, c);
   const run::Values v = read_arguments(r, a, f);
   ir::EvalContext cx;
@@ -112,7 +114,8 @@ std::string sizes_text(const Algorithm &a, const ir::EvalContext &sizes) {
     text += (text.empty() ? "" : ", ") + f.name;
     for (int d = 0; d < f.dimensions(); d++) {
       const auto v = sizes.vars.find(buffer + ".extent." + std::to_string(d));
-      text += (d ? " x " : " ") + (v == sizes.vars.end() ? "?" : std::to_string(v->second.as_int()));
+      text +=
+          (d ? " x " : " ") + (v == sizes.vars.end() ? "?" : std::to_string(v->second.as_int()));
     }
   }
   return text;
@@ -126,7 +129,8 @@ std::string pipeline_hash(const Algorithm &a) {
 
 std::string time_text(double ns) {
   char text[32];
-  std::snprintf(text, sizeof text, ns < 1e6 ? "%.1f us" : "%.2f ms", ns < 1e6 ? ns / 1e3 : ns / 1e6);
+  std::snprintf(text, sizeof text, ns < 1e6 ? "%.1f us" : "%.2f ms",
+                ns < 1e6 ? ns / 1e3 : ns / 1e6);
   return text;
 }
 
@@ -134,7 +138,8 @@ std::string time_text(double ns) {
 std::string seed_text(const Algorithm &a, const std::string &path) {
   schedule::Schedule s = schedule::load_schedule(path);
   if (!s.pipeline.empty() && s.pipeline != a.program.name.str()) {
-    raise(Diagnostic("S0003", {}, path + " is for pipeline " + s.pipeline + ", not " + a.program.name));
+    raise(Diagnostic("S0003", {},
+                     path + " is for pipeline " + s.pipeline + ", not " + a.program.name));
   }
   s.pipeline.clear();
   s.target.clear();
@@ -148,27 +153,34 @@ struct Tuning {
   Algorithm a;
   autoscheduler::Problem problem;
   std::string reference;  ///< directives
-  double budget = 60;
+  double budget = 60;     ///< seconds
+  double begin_ms = 0;
+  double left() const { return budget - 1e-3 * (now_ms() - begin_ms); }
 };
 
 std::string report_text(const Tuning &t, const autoscheduler::SearchResult &result) {
   const std::string target = target_line(t.r.out, t.a.target);
-  std::string head = "# Found by calo tune, seed " + std::to_string(t.r.seed) + ", budget " + t.r.budget + ", on " +
-                     today() + ".\n# " + machine_name() + ", " + std::to_string(t.problem.threads) +
-                     (t.problem.threads == 1 ? " thread" : " threads") + ", target " + t.a.target.to_string() +
-                     ",\n# calotype " + CALO_VERSION + "; " + sizes_text(t.a, t.problem.sizes) + ": " +
-                     (result.best.measured >= 0 ? time_text(result.best.measured) + " measured"
-                                                : "not measured, " + time_text(result.best.predicted) + " predicted") +
-                     ".\n";
-  return head + "calotype 1\npipeline " + t.a.program.name.str() + "\ntarget " + target + "\n" + result.best.text;
+  std::string head =
+      "# Found by calo tune, seed " + std::to_string(t.r.seed) + ", budget " + t.r.budget +
+      ", on " + today() + ".\n# " + machine_name() + ", " + std::to_string(t.problem.threads) +
+      (t.problem.threads == 1 ? " thread" : " threads") + ", target " + t.a.target.to_string() +
+      ",\n# calotype " + CALO_VERSION + "; " + sizes_text(t.a, t.problem.sizes) + ": " +
+      (result.best.measured >= 0
+           ? time_text(result.best.measured) + " measured"
+           : "not measured, " + time_text(result.best.predicted) + " predicted") +
+      ".\n";
+  return head + "calotype 1\npipeline " + t.a.program.name.str() + "\ntarget " + target + "\n" +
+         result.best.text;
 }
 
 std::vector<std::string> worker_command(const Request &r, const Target &target) {
-  std::vector<std::string> words = {"calo", "tune", r.source, "--worker", "--target", target.to_string()};
+  std::vector<std::string> words = {"calo",     "tune",     r.source,
+                                    "--worker", "--target", target.to_string()};
   if (!r.generator.empty()) words.insert(words.end(), {"-g", r.generator});
   for (const std::string &w : r.words) words.push_back(w);
   if (r.estimate_all) words.emplace_back("--estimate_all");
-  if (!r.arguments.output_extents.empty()) words.insert(words.end(), {"--output_extents", r.arguments.output_extents});
+  if (!r.arguments.output_extents.empty())
+    words.insert(words.end(), {"--output_extents", r.arguments.output_extents});
   if (!r.arguments.default_buffers.empty())
     words.insert(words.end(), {"--default_input_buffers", r.arguments.default_buffers});
   if (!r.arguments.default_scalars.empty())
@@ -179,28 +191,32 @@ std::vector<std::string> worker_command(const Request &r, const Target &target) 
 autoscheduler::SearchResult run_search(Tuning &t) {
   const Request &r = t.r;
   autoscheduler::SearchOptions o;
-  o.budget_seconds = t.budget;
   o.seed = r.seed;
   for (const std::string &path : r.seeds) o.seeds.push_back(seed_text(t.a, path));
   o.stop = [] { return interrupted.load(); };
   Worker worker(worker_command(r, t.a.target), t.problem.threads, t.reference);
-  TuneLog log(r.log, pipeline_hash(t.a) + "; " + sizes_text(t.a, t.problem.sizes) + "; " + t.a.target.to_string() + "; " +
-                         machine_name() + "; " + std::to_string(t.problem.threads) + " threads; calotype " + CALO_VERSION);
-  if (log.size() > 0 && !r.json) std::fprintf(stderr, "%zu measurements from %s\n", log.size(), r.log.c_str());
+  TuneLog log(r.log, pipeline_hash(t.a) + "; " + sizes_text(t.a, t.problem.sizes) + "; " +
+                         t.a.target.to_string() + "; " + machine_name() + "; " +
+                         std::to_string(t.problem.threads) + " threads; calotype " + CALO_VERSION);
+  if (log.size() > 0 && !r.json)
+    std::fprintf(stderr, "%zu measurements from %s\n", log.size(), r.log.c_str());
   if (t.budget > 0) {
     o.measure = [&](const std::string &text, double give_up_after) {
       if (const Measurement *known = log.find(text)) return *known;
-      const Measurement m = worker.measure(text, give_up_after);
-      log.add(text, m, 0);
+      const Measurement m = worker.measure(text, give_up_after, std::max(t.left(), 0.1));
+      if (m.status == "out of time") return m;
+      log.add(text, m);
       if (m.ns < 0 && !r.json) std::fprintf(stderr, "  not usable: %s\n", m.status.c_str());
       return m;
     };
   }
   o.progress = [&](const Candidate &best, int measured, double seconds) {
     if (r.json) return;
-    std::fprintf(stderr, "%6.1f s  %3d measured  best %s\n", seconds, measured, time_text(best.measured).c_str());
+    std::fprintf(stderr, "%6.1f s  %3d measured  best %s\n", seconds, measured,
+                 time_text(best.measured).c_str());
   };
   const InterruptGuard guard;
+  o.budget_seconds = t.budget > 0 ? std::max(t.left(), 0.1) : 0;
   return autoscheduler::search(t.problem, o);
 }
 
@@ -209,10 +225,12 @@ autoscheduler::SearchResult run_search(Tuning &t) {
 int tune(const Request &given) {
   if (given.worker) return tune_worker(given);
   Request r = given;
-  Tuning t{r, load_algorithm(r), {}, {}, seconds_of(r.budget)};
+  Tuning t{r, load_algorithm(r), autoscheduler::Problem(), {}, seconds_of(r.budget), now_ms()};
   t.problem.program = t.a.program;
   t.problem.target = t.a.target;
-  t.problem.threads = r.threads > 0 ? r.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  t.problem.threads = r.threads > 0
+                          ? r.threads
+                          : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   if (t.a.arguments.empty() && r.arguments.output_extents.empty()) r.estimate_all = true;
   std::string missing;
   if (r.estimate_all) {
@@ -243,8 +261,8 @@ int tune(const Request &given) {
                {"measured", result.measured},
                {"failed", result.failed}});
   } else {
-    std::fprintf(stderr, "%d considered, %d measured, %d of them not usable\n", result.considered, result.measured,
-                 result.failed);
+    std::fprintf(stderr, "%d considered, %d measured, %d of them not usable\n", result.considered,
+                 result.measured, result.failed);
   }
   return 0;
 }

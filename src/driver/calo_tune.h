@@ -22,10 +22,12 @@ public:
   Worker(std::vector<std::string> command, int threads, std::string reference);
   Worker(const Worker &) = delete;
   ~Worker();
-  autoscheduler::Measurement measure(const std::string &text, double give_up_after_ns);
+  /// Takes `seconds` at most, starting the process included.
+  autoscheduler::Measurement measure(const std::string &text, double give_up_after_ns,
+                                     double seconds);
 
 private:
-  bool start();
+  bool start(double seconds);
   void stop();
   bool send(const std::string &line);
   /// A line; empty where none came in time, or the process ended.
@@ -49,7 +51,7 @@ public:
   /// `path` empty: nothing is kept. `key`: whatever a time depends on besides the schedule. Throws R0201.
   TuneLog(std::string path, std::string key);
   const autoscheduler::Measurement *find(const std::string &text) const;
-  void add(const std::string &text, const autoscheduler::Measurement &m, double predicted_ns);
+  void add(const std::string &text, const autoscheduler::Measurement &m);
   size_t size() const { return rows_.size(); }
 
 private:

@@ -38,12 +38,13 @@ const autoscheduler::Measurement *TuneLog::find(const std::string &text) const {
   return at == rows_.end() ? nullptr : &at->second;
 }
 
-void TuneLog::add(const std::string &text, const autoscheduler::Measurement &m, double predicted_ns) {
+void TuneLog::add(const std::string &text, const autoscheduler::Measurement &m) {
   rows_[text] = m;
   if (path_.empty()) return;
-  const Json row{{"key", key_}, {"schedule", text}, {"ns", m.ns}, {"status", m.status}, {"predicted_ns", predicted_ns}};
+  const Json row{{"key", key_}, {"schedule", text}, {"ns", m.ns}, {"status", m.status}};
   const std::string body = row.dump(-1, ' ', false, Json::error_handler_t::replace);
-  const std::string line = "\n" + checksum(body) + " " + body + "\n";  // a torn line before it stays alone
+  const std::string line =
+      "\n" + checksum(body) + " " + body + "\n";  // a torn line before it stays alone
   const int file = open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (file < 0) return;
   flock(file, LOCK_EX);

@@ -66,7 +66,7 @@ Worker::Worker(std::vector<std::string> command, int threads, std::string refere
 
 Worker::~Worker() { stop(); }
 
-bool Worker::start() {
+bool Worker::start(double seconds) {
   int in[2], out[2];
   if (pipe2(in, O_CLOEXEC) != 0) return false;
   if (pipe2(out, O_CLOEXEC) != 0) {
@@ -95,7 +95,8 @@ bool Worker::start() {
   for (std::string &v : variables) environment.push_back(v.data());
   environment.push_back(nullptr);
   const std::string self = fs::read_symlink("/proc/self/exe").string();
-  const int failed = posix_spawn(&pid_, self.c_str(), &actions, &attributes, argv.data(), environment.data());
+  const int failed =
+      posix_spawn(&pid_, self.c_str(), &actions, &attributes, argv.data(), environment.data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   close(in[0]);
@@ -110,7 +111,7 @@ bool Worker::start() {
   }
   const ScratchFile file("calotype 1\n" + reference_);
   if (!send("reference " + file.path())) return false;
-  const std::string answer = receive(kStartSeconds);
+  const std::string answer = receive(std::min(seconds, kStartSeconds));
   if (answer == "ok") return true;
   why_ = answer.empty() ? "the measuring process ended at its start" : answer;
   stop();
@@ -163,7 +164,8 @@ std::string Worker::receive(double seconds) {
   }
 }
 
-autoscheduler::Measurement Worker::ask(const std::string &text, double give_up_after_ns, double seconds) {
+autoscheduler::Measurement Worker::ask(const std::string &text, double give_up_after_ns,
+                                       double seconds) {
   autoscheduler::Measurement m;
   const ScratchFile file("calotype 1\n" + text);
   if (!send("measure " + std::to_string(give_up_after_ns) + " " + file.path())) {
@@ -186,14 +188,20 @@ autoscheduler::Measurement Worker::ask(const std::string &text, double give_up_a
   return m;
 }
 
-autoscheduler::Measurement Worker::measure(const std::string &text, double give_up_after_ns) {
+autoscheduler::Measurement Worker::measure(const std::string &text, double give_up_after_ns,
+                                           double seconds) {
   signal(SIGPIPE, SIG_IGN);
-  if (pid_ <= 0 && !start()) {
+  const double begin = now_ms();
+  if (pid_ <= 0 && !start(seconds)) {
     autoscheduler::Measurement m;
     m.status = "no worker: " + why_;
     return m;
   }
-  return ask(text, give_up_after_ns, kCompileSeconds + 4 * give_up_after_ns * 1e-9);
+  const double left = seconds - 1e-3 * (now_ms() - begin),
+               own = kCompileSeconds + 4 * give_up_after_ns * 1e-9;
+  autoscheduler::Measurement m = ask(text, give_up_after_ns, std::min(left, own));
+  if (m.status == "too slow" && left < own) m.status = "out of time";
+  return m;
 }
 
 // ---- the child ----------------------------------------------------------------------------------------------
@@ -226,7 +234,8 @@ public:
     if (!difference.empty() &&
         (c->reordered().empty() || largest_error(produced_, expected_) > kReorderedError))
       return "wrong " + one_line(difference);
-    for (int i = 1; i < kMostRuns && (i < kFewestRuns || spent < kEnoughNs) && best < limit_ns; i++) {
+    for (int i = 1; i < kMostRuns && (i < kFewestRuns || spent < kEnoughNs) && best < limit_ns;
+         i++) {
       const double ns = run(*c, produced_);
       best = std::min(best, ns);
       spent += ns;
@@ -236,7 +245,8 @@ public:
 
 private:
   std::unique_ptr<driver::Compiled> compile(const std::string &path) const {
-    return std::make_unique<driver::Compiled>(a_.program, schedule::load_schedule(path), a_.target, false);
+    return std::make_unique<driver::Compiled>(a_.program, schedule::load_schedule(path), a_.target,
+                                              false);
   }
 
   double run(const driver::Compiled &c, std::vector<Image> &outputs) {

@@ -29,9 +29,7 @@ void LoopWalk::walk(const ir::Stmt &s) {
     case K::For: return loop(s.as<ir::For>());
     case K::Realize: return realize(s.as<ir::Realize>());
     case K::Allocate: return mark(s.as<ir::Allocate>());
-    case K::Block:
-      walk(s.as<ir::Block>()->first);
-      return walk(s.as<ir::Block>()->rest);
+    case K::Block: walk(s.as<ir::Block>()->first); return walk(s.as<ir::Block>()->rest);
     case K::IfThenElse: return branch(s.as<ir::IfThenElse>());
     case K::Provide:
       if (quiet_ == 0) at_provide(s.as<ir::Provide>());
