@@ -80,6 +80,7 @@ void verify_after(const Pass &pass, const Stmt &s) {
 Stmt run_passes(PassContext &cx) {
   const Options &o = options();
   DumpWriter dump(cx.program.name);
+  const analysis::SimplifyScope scope;
   Stmt s;
   int number = 0;
   for (const Pass &pass : kPasses) {
@@ -153,6 +154,7 @@ LoweredFunction lower(const schedule::Scheduled &scheduled, const Target &target
 Stmt loops_of(const schedule::Scheduled &scheduled, const Target &target, PassContext &cx) {
   Stmt loops;
   run_on_large_stack([&] {
+    const analysis::SimplifyScope scope;
     prepare(scheduled, target, cx);
     loops = build_loops({}, cx);
   });
