@@ -388,7 +388,7 @@ private:
         case LoopNode::Kind::Loop:
         case LoopNode::Kind::Compute: {
           if (n.members.size() > 1) {
-            stmts.push_back(build_shared_loop(n));
+            stmts.push_back(n.in_order ? build_loop_in_order(n) : build_shared_loop(n));
             break;
           }
           // In a shared loop a member runs in its own iterations only.
@@ -458,6 +458,7 @@ private:
     if (open.planned && open.fold_dim < 0 && cx_.storage[n.func].folds.rfind("folds", 0) == 0) {
       cx_.storage[n.func].folds = "not folded: the places that compute it need different rings";
     }
+    fold_scan(f, open);
     fold_as_asked(f, bounds, open);
     if (open.fold_dim >= 0) {
       Range &b = bounds[open.fold_dim];
@@ -518,6 +519,20 @@ private:
       if (s.var == f.args[d]) return &s;
     }
     return nullptr;
+  }
+
+  // Of a scan, as many steps exist as are read at once.
+  void fold_scan(const Function &f, OpenStore &open) {
+    const schedule::Scan &scan = state_.of(f.name).scan;
+    if (!scan.defined()) return;
+    open.planned = true;
+    open.needs.assign(f.args.size(), 0);
+    open.no_ring.assign(f.args.size(), "all of it is read at its end");
+    open.fold_dim =
+        static_cast<int>(std::find(f.args.begin(), f.args.end(), scan.dim) - f.args.begin());
+    open.fold_factor = scan.slots;
+    open.needs[static_cast<size_t>(open.fold_dim)] = scan.slots;
+    cx_.storage[f.name].folds = "folds " + scan.dim + " to " + std::to_string(scan.slots);
   }
 
   // fold_storage: the ring asked for, if it is large enough for what must exist at once.
@@ -767,7 +782,7 @@ private:
       stage_stack_.push_back(&open.back());
     }
     const TailMode saved = std::exchange(mode_, mode);
-    Stmt s = build_shared_loop(n);
+    Stmt s = n.in_order ? build_loop_in_order(n) : build_shared_loop(n);
     mode_ = saved;
     stage_stack_.resize(outside);
     return s;
@@ -847,6 +862,45 @@ private:
     Stmt s = make_for(shared, first, extent, members[0].loop.kind, body);
     s = with_lets({{shared + ".min", low}, {shared + ".max", high}}, s);
     return with_marks(marks, s);
+  }
+
+  // One loop for an in-order group, whose stages all run over the same iterations. What is read below is what any of them
+  // reads, in terms of the first one's loop.
+  Stmt build_loop_in_order(const LoopNode &n) {
+    const Name var = n.loop.var;
+    const OpenStage &first = open_of(n.members[0]);
+    const OpenLoop loop{first.loops->loop_name(var),
+                        first.loops->loop_kind(var),
+                        first.loops->loop_min(var),
+                        first.loops->loop_extent(var),
+                        {}};
+    if (n.loop.partition != Partition::Auto) cx_.partition[loop.name] = n.loop.partition;
+    const size_t outer = meaning_log_.size();
+    const Expr at = make_var(loop.name);
+    RegionFinder::Site site;
+    std::vector<Let> lets;
+    Substitution to_first;
+    for (const StageRef &m : n.members) {
+      OpenStage &open = open_of(m);
+      open.fixed.insert(var);
+      site.owners.push_back(owner_site(m).owners[0]);
+      const Name own = open.loops->loop_name(var);
+      if (own == loop.name) continue;
+      define_meaning(own, at);
+      lets.push_back({own, at});
+      to_first[own] = at;
+    }
+    for (RegionFinder::Owner &o : site.owners) {
+      for (auto &[root, range] : o.ranges)
+        range = {substitute(to_first, range.min), substitute(to_first, range.max), {}};
+    }
+    loops_.push_back(loop);
+    Stmt body = with_lets(lets, build_site(n, site, {}));
+    const std::vector<Name> marks = loops_.back().marks;
+    loops_.pop_back();
+    for (const StageRef &m : n.members) open_of(m).fixed.erase(var);
+    forget_meanings(outer);
+    return with_marks(marks, make_for(loop.name, loop.min, loop.extent, loop.kind, body));
   }
 
   // The body of a shared loop: what each member's producers must provide, in that member's iterations.
@@ -987,8 +1041,9 @@ private:
   RegionFinder::Site owner_site(const StageRef &stage) {
     OpenStage &open = open_of(stage);
     RegionFinder::Site site;
-    site.owner = open.stage;
-    for (Name v : open.loops->roots()) site.owner_ranges[v] = open.loops->range(v, open.fixed);
+    RegionFinder::Owner owner{open.stage, {}};
+    for (Name v : open.loops->roots()) owner.ranges[v] = open.loops->range(v, open.fixed);
+    site.owners.push_back(std::move(owner));
     return site;
   }
 
