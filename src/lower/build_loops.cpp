@@ -165,7 +165,7 @@ Stmt LoopBuilder::build_children(const LoopNode &parent, const SiteRegions &here
       case LoopNode::Kind::Loop:
       case LoopNode::Kind::Compute: {
         if (n.members.size() > 1) {
-          stmts.push_back(build_shared_loop(n));
+          stmts.push_back(n.in_order ? build_loop_in_order(n) : build_shared_loop(n));
           break;
         }
         // In a shared loop a member runs in its own iterations only.
@@ -304,8 +304,9 @@ Stmt LoopBuilder::build_innermost(const LoopNode &n) {
 RegionFinder::Site LoopBuilder::owner_site(const StageRef &stage) {
   OpenStage &open = c_.open_of(stage);
   RegionFinder::Site site;
-  site.owner = open.stage;
-  for (Name v : open.loops->roots()) site.owner_ranges[v] = open.loops->range(v, open.fixed);
+  RegionFinder::Owner owner{open.stage, {}};
+  for (Name v : open.loops->roots()) owner.ranges[v] = open.loops->range(v, open.fixed);
+  site.owners.push_back(std::move(owner));
   return site;
 }
 

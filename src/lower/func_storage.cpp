@@ -62,6 +62,20 @@ const schedule::StorageDim *storage_dim(LoopContext &c, const Function &f, size_
   return nullptr;
 }
 
+// Of a scan, as many steps exist as are read at once.
+void fold_scan(LoopContext &c, const Function &f, OpenStore &open) {
+  const schedule::Scan &scan = c.state.of(f.name).scan;
+  if (!scan.defined()) return;
+  open.planned = true;
+  open.needs.assign(f.args.size(), 0);
+  open.no_ring.assign(f.args.size(), "all of it is read at its end");
+  open.fold_dim =
+      static_cast<int>(std::find(f.args.begin(), f.args.end(), scan.dim) - f.args.begin());
+  open.fold_factor = scan.slots;
+  open.needs[static_cast<size_t>(open.fold_dim)] = scan.slots;
+  c.cx.storage[f.name].folds = "folds " + scan.dim + " to " + std::to_string(scan.slots);
+}
+
 // fold_storage: the ring asked for, if it is large enough for what must exist at once.
 void fold_as_asked(LoopContext &c, const Function &f, const Region &bounds, OpenStore &open) {
   for (int d = 0; d < f.dimensions(); d++) {
@@ -241,6 +255,7 @@ Stmt build_store(LoopContext &c, const LoopNode &n, const SiteRegions &here,
   if (open.planned && open.fold_dim < 0 && c.cx.storage[n.func].folds.rfind("folds", 0) == 0) {
     c.cx.storage[n.func].folds = "not folded: the places that compute it need different rings";
   }
+  fold_scan(c, f, open);
   fold_as_asked(c, f, bounds, open);
   if (open.fold_dim >= 0) {
     Range &b = bounds[open.fold_dim];

@@ -53,6 +53,8 @@ private:
   ir::Stmt build_shared_stages(const LoopNode &n, const ConstantMax &constant_max);
   ir::Stmt shared_version(const LoopNode &n, const ConstantMax &constant_max, TailMode mode);
   ir::Stmt build_shared_loop(const LoopNode &n);
+  /// One loop for an in-order group, whose stages all run over the same iterations.
+  ir::Stmt build_loop_in_order(const LoopNode &n);
   /// The body of a shared loop: what each member's producers must provide, in that member's iterations.
   ir::Stmt build_shared_site(const LoopNode &n, std::vector<Let> lets);
   LoopAlignStrategy align_of(const StageRef &s, ir::Name loop) const;

@@ -41,7 +41,7 @@ Stmt LoopBuilder::shared_version(const LoopNode &n, const ConstantMax &constant_
     c_.stages.push_back(&open.back());
   }
   const TailMode saved = std::exchange(c_.mode, mode);
-  Stmt s = build_shared_loop(n);
+  Stmt s = n.in_order ? build_loop_in_order(n) : build_shared_loop(n);
   c_.mode = saved;
   c_.stages.resize(outside);
   return s;
@@ -121,6 +121,44 @@ Stmt LoopBuilder::build_shared_loop(const LoopNode &n) {
   Stmt s = make_for(shared, first, extent, members[0].loop.kind, body);
   s = with_lets({{shared + ".min", low}, {shared + ".max", high}}, s);
   return with_marks(marks, s);
+}
+
+// What is read below is what any of the stages reads, in terms of the first one's loop.
+Stmt LoopBuilder::build_loop_in_order(const LoopNode &n) {
+  const Name var = n.loop.var;
+  const StageLoops &first = *c_.open_of(n.members[0]).loops;
+  const OpenLoop loop{first.loop_name(var),
+                      first.loop_kind(var),
+                      first.loop_min(var),
+                      first.loop_extent(var),
+                      {}};
+  if (n.loop.partition != Partition::Auto) c_.cx.partition[loop.name] = n.loop.partition;
+  const size_t outer = c_.symbols.count();
+  const Expr at = make_var(loop.name);
+  RegionFinder::Site site;
+  std::vector<Let> lets;
+  Substitution to_first;
+  for (const StageRef &m : n.members) {
+    OpenStage &open = c_.open_of(m);
+    open.fixed.insert(var);
+    site.owners.push_back(owner_site(m).owners[0]);
+    const Name own = open.loops->loop_name(var);
+    if (own == loop.name) continue;
+    c_.symbols.define(own, at);
+    lets.push_back({own, at});
+    to_first[own] = at;
+  }
+  for (RegionFinder::Owner &o : site.owners) {
+    for (auto &[root, range] : o.ranges)
+      range = {substitute(to_first, range.min), substitute(to_first, range.max), {}};
+  }
+  c_.loops.push_back(loop);
+  Stmt body = with_lets(lets, build_site(n, site, {}));
+  const std::vector<Name> marks = c_.loops.back().marks;
+  c_.loops.pop_back();
+  for (const StageRef &m : n.members) c_.open_of(m).fixed.erase(var);
+  c_.symbols.forget(outer);
+  return with_marks(marks, make_for(loop.name, loop.min, loop.extent, loop.kind, body));
 }
 
 Stmt LoopBuilder::build_shared_site(const LoopNode &n, std::vector<Let> lets) {
