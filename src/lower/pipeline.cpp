@@ -31,6 +31,7 @@ struct Pass {
 const Pass kPasses[] = {
     {"build_loops", "loops, storage and regions from the loop tree", build_loops, false, false},
     {"trace_events", "calls of the tracer", trace_events, false, false},
+    {"keep_accumulators", "registers for what loops update", keep_accumulators, false, false},
     {"check_buffers", "argument checks and bounds queries", check_buffers, false, false},
     {"flatten_storage", "linear memory access", flatten_storage, true, false},
     {"simplify_flat", "simplification", simplify_program, true, false},

@@ -202,12 +202,18 @@ StageLoops::Tail StageLoops::choose_tail(const schedule::Relation &r, const Var 
       }
     }
   }
-  // The inner loops can simply end early if every loop of the outer part is outside of them, and if the inner part is
-  // not itself a loop of fixed length.
+  // The inner loops can simply end early if every loop of the outer part is outside of them, and if none that would is
+  // a loop of fixed length.
   bool outside =
       *std::max_element(in.begin(), in.end()) < *std::min_element(out.begin(), out.end());
   // The outer part's value must be known already: that of a loop fused later is not.
-  return outside && !fixed_length(old.b) && !is_fused(old.a) ? Tail::Dynamic : Tail::Guard;
+  return outside && !fixed_length(loop_that_ends(old.b)) && !is_fused(old.a) ? Tail::Dynamic : Tail::Guard;
+}
+
+// The loop that gets fewer iterations where a variable gets fewer values.
+int StageLoops::loop_that_ends(int id) const {
+  while (vars_[id].how != Var::IsLoop) id = vars_[id].a;
+  return id;
 }
 
 bool StageLoops::is_fused(int id) const {

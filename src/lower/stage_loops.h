@@ -74,6 +74,7 @@ private:
   bool rounds(int id) const;
   bool is_full(int id, const std::unordered_set<ir::Name> &fixed) const;
   bool is_fused(int id) const;
+  int loop_that_ends(int id) const;
   void loops_of(int id, std::vector<int> &positions) const;
   Expr extent(const Var &v) const;
 
