@@ -49,6 +49,7 @@ APPS = {
     "iir_blur": App("float32", COLOUR, 1e-4, scalars={"alpha": 0.1}),
     "bilateral_grid": App("float32", GREY, 1e-3, scalars={"r_sigma": 0.1}),
     "local_laplacian": App("uint16", COLOUR, 8, scalars={"levels": 8, "alpha": 1.0, "beta": 1.0}),
+    "softmax": App("float32", (1024, 4096), 1e-5),
 }
 LIMITS = {"run": 1.05, "compile": 0.5, "source": 1 / 3}
 WHAT = {"run": "run", "Func to code": "compile", "generator source": "source"}

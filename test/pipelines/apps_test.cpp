@@ -14,6 +14,7 @@
 #include "../../apps/histogram/algorithm.cpp"
 #include "../../apps/iir_blur/algorithm.cpp"
 #include "../../apps/local_laplacian/algorithm.cpp"
+#include "../../apps/softmax/algorithm.cpp"
 #include "../../apps/unsharp/algorithm.cpp"
 #include "driver/compiled.h"
 #include "driver/generator.h"
@@ -61,6 +62,7 @@ const std::vector<App> &apps() {
        {{"pyramid_levels", "3"}},
        {{"alpha", 0.75f}, {"beta", 0.5f}},
        {{"levels", 5}}},
+      {"softmax", false, false, false, {}, {}, {}},
   };
   return all;
 }
@@ -217,6 +219,9 @@ TEST_CASE("apps/bilateral_grid: every schedule at every size has the interpreter
 }
 TEST_CASE("apps/local_laplacian: every schedule at every size has the interpreter's bits") {
   check_app("local_laplacian");
+}
+TEST_CASE("apps/softmax: every schedule at every size has the interpreter's bits") {
+  check_app("softmax");
 }
 
 TEST_CASE("apps: without a schedule, where none is needed, the same bits") {
