@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "../src/ir/nodes.h"
+
 namespace calotype::autoscheduler {
 
 namespace {
@@ -76,12 +78,15 @@ std::string loops_text(const FuncFacts &f, const FuncPlan &p, size_t s) {
   }
   if (own.rows > 1) text += call("split", {y, loops.row, loops.packed, number(own.rows)});
   if (own.tile > 0) text += call("split", {f.dims[0], loops.tile, loops.x, number(own.tile)});
+  const bool third = f.dims.size() >= 3 && stage.walks[2];
+  const bool unrolled = third && p.third == Third::Unrolled;
+  if (unrolled && f.output && s == 0) text += call("bound", {f.dims[2], "0", number(f.extents[2])});
   std::vector<std::string> order;  // innermost first
+  if (unrolled) order.push_back(f.dims[2]);
   if (!loops.packed.empty()) order.push_back(loops.packed);
   order.push_back(loops.x);
   if (p.reductions_outside) order.insert(order.end(), stage.rvars.begin(), stage.rvars.end());
-  const bool third = f.dims.size() >= 3 && stage.walks[2];
-  if (third && p.third_inside) order.push_back(f.dims[2]);
+  if (third && p.third == Third::Inside) order.push_back(f.dims[2]);
   if (rows) order.push_back(loops.row);
   if (!loops.tile.empty()) order.push_back(loops.tile);
   if (!loops.strip.empty()) order.push_back(loops.strip);
@@ -89,10 +94,11 @@ std::string loops_text(const FuncFacts &f, const FuncPlan &p, size_t s) {
       order.size() > 1 && (s > 0 || third || !loops.packed.empty() || !loops.tile.empty());
   if (ordered) text += call("reorder", order);
   if (p.parallel) {
-    if (third && !p.third_inside) text += call("parallel", {f.dims[2]});
+    if (third && p.third == Third::Outside) text += call("parallel", {f.dims[2]});
     if (rows) text += call("parallel", {loops.outer()});
   }
   if (p.lanes > 1) text += call("vectorize", {loops.x, number(p.lanes)});
+  if (unrolled) text += call("unroll", {f.dims[2]});
   if (!loops.packed.empty()) text += call("unroll", {loops.packed});
   if (p.unroll_rows && rows && loops.packed.empty()) text += call("unroll", {loops.row});
   return text;
@@ -227,7 +233,11 @@ public:
       case 3:
         its.lanes = lanes_for(p_, f, static_cast<int>(native_lanes(p_, f) * pick({1, 1, 2, 4})));
         break;
-      case 4: its.third_inside = !its.third_inside; break;
+      case 4: {
+        const bool few = f.dims.size() >= 3 && f.extents[2] <= kMostUnrolled;
+        its.third = static_cast<Third>(below(few ? 3 : 2));
+        break;
+      }
       case 5:
         if (its.where == Where::Root || f.output)
           its.parallel = !its.parallel;
@@ -266,9 +276,17 @@ private:
     its.anchor = anchor;
     const Where levels[] = {Where::Strip, Where::Tile, Where::Row, Where::Slide, Where::Slide};
     its.where = levels[below(5)];
-    if (its.where == Where::Tile && plan_.funcs[index(anchor)].tile == 0)
-      plan_.funcs[index(anchor)].tile = pick({64, 128, 256});
+    FuncPlan &around = plan_.funcs[index(anchor)];
     vectorise(p_, f, its);
+    if (its.where != Where::Tile) return;
+    if (below(2) == 0) {  // a register tile: a vector or two of columns, some rows, all unrolled
+      around.tile = native_lanes(p_, facts_.funcs[index(anchor)]) * pick({1, 2});
+      around.rows = pick({2, 4, 8});
+      around.strip = 0;
+      its.unroll_rows = true;
+    } else if (around.tile == 0) {
+      around.tile = pick({64, 128, 256});
+    }
   }
 
   Plan &plan_;
@@ -281,6 +299,24 @@ private:
 
 void mutate(Plan &plan, const Problem &p, const Facts &facts, std::mt19937_64 &random) {
   Mutation(plan, p, facts, random).run();
+}
+
+bool mutate_number(schedule::Schedule &s, std::mt19937_64 &random) {
+  std::vector<schedule::Arg *> numbers;
+  for (schedule::Directive &d : s.directives) {
+    using K = schedule::DirectiveKind;
+    if (d.kind == K::bound || d.kind == K::bound_extent) continue;  // promises, not choices
+    for (schedule::Arg &a : d.args) {
+      const auto *n = a.kind == schedule::Arg::Kind::Expr ? a.expr.as<ir::IntImm>() : nullptr;
+      if (n && n->value >= 2) numbers.push_back(&a);
+    }
+  }
+  if (numbers.empty()) return false;
+  schedule::Arg &a = *numbers[random() % numbers.size()];
+  const int64_t n = a.expr.as<ir::IntImm>()->value;
+  const int64_t near[] = {2 * n, n / 2, n + n / 2, n - n / 4, n + 1};
+  a.expr = ir::make_int(a.expr.type(), std::max<int64_t>(1, near[random() % 5]));
+  return true;
 }
 
 }  // namespace calotype::autoscheduler

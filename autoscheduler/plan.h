@@ -7,6 +7,7 @@
 //   y_i           the rows of a strip, `rows` at a time
 //   x (or x_i)    vectorised by `lanes`
 //   y_p           `rows` rows at once, unrolled
+//   z             here, unrolled, where `third` says so: colours, whose number is then promised
 // Rows within a strip are where producers slide: stored per strip, computed per y_i.
 #pragma once
 
@@ -14,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "../src/schedule/directive.h"
 #include "facts.h"
 
 namespace calotype::autoscheduler {
@@ -27,6 +29,14 @@ enum class Where {
   Slide,  ///< stored per strip, computed per row
 };
 
+/// Where the third dimension's loop is.
+enum class Third {
+  Outside,   ///< of rows
+  Inside,    ///< of rows, around columns
+  Unrolled,  ///< innermost: at most kMostUnrolled iterations
+};
+constexpr int64_t kMostUnrolled = 4;
+
 struct FuncPlan {
   Where where = Where::Inline;
   int anchor = -1;  ///< the Func in whose loops it is computed
@@ -34,8 +44,8 @@ struct FuncPlan {
   int64_t strip = 0, tile = 0, rows = 0;  ///< 0: not cut
   int lanes = 0;                          ///< 0: not vectorised
   bool unroll_rows = false;               ///< of a Func in another's tile: all its rows at once
-  bool third_inside = false;              ///< z between y and x
-  bool reductions_outside = true;         ///< updates: x innermost, then the RVars
+  Third third = Third::Outside;
+  bool reductions_outside = true;  ///< updates: x innermost, then the RVars
 };
 
 struct Plan {
@@ -50,7 +60,10 @@ Plan simple_plan(const Problem &p, const Facts &facts, double inline_at_most);
 /// The same with stored Funcs that have one reader sliding down its strips.
 Plan sliding_plan(const Problem &p, const Facts &facts, double inline_at_most);
 
-/// Changes one decision.
+/// Changes one decision, or those that only pay together (a register tile).
 void mutate(Plan &plan, const Problem &p, const Facts &facts, std::mt19937_64 &random);
+
+/// Changes a number (a factor, a width) of a schedule that nobody planned; false if it has none.
+bool mutate_number(schedule::Schedule &s, std::mt19937_64 &random);
 
 }  // namespace calotype::autoscheduler

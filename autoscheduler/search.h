@@ -29,6 +29,8 @@ struct SearchOptions {
   uint64_t seed = 0;
   std::vector<std::string> seeds;  ///< texts that join the candidates
   Measure measure;                 ///< null: by the model alone
+  Measure
+      remeasure;  ///< of the best few at the end, past what is kept of earlier runs; may be null
   std::function<void(const Candidate &best, int measured, double seconds)>
       progress;                ///< a better one was found
   std::function<bool()> stop;  ///< asked often

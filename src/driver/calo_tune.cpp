@@ -210,13 +210,19 @@ autoscheduler::SearchResult run_search(Tuning &t) {
       return m;
     };
   }
+  if (t.budget > 0) {
+    o.remeasure = [&](const std::string &text, double give_up_after) {
+      return worker.measure(text, give_up_after, std::max(0.05 * t.budget, t.left()));
+    };
+  }
   o.progress = [&](const Candidate &best, int measured, double seconds) {
     if (r.json) return;
     std::fprintf(stderr, "%6.1f s  %3d measured  best %s\n", seconds, measured,
                  time_text(best.measured).c_str());
   };
   const InterruptGuard guard;
-  o.budget_seconds = t.budget > 0 ? std::max(t.left(), 0.1) : 0;
+  // a twentieth of the time is the finalists'
+  o.budget_seconds = t.budget > 0 ? std::max(t.left() - 0.05 * t.budget, 0.1) : 0;
   return autoscheduler::search(t.problem, o);
 }
 

@@ -155,3 +155,19 @@ TEST_CASE("autoscheduler: a definition's work") {
   CHECK(w.calls.at("a") == 4);
   CHECK(w.operations > 0);
 }
+
+TEST_CASE("autoscheduler: numbers of a given schedule are changed, promises are not") {
+  schedule::Schedule s = schedule::parse_schedule(
+      "calotype 1\noutput.bound(x, 0, 64).split(y, yo, yi, 32).vectorize(x, 8)\n", "t");
+  std::mt19937_64 random(1);
+  bool changed = false;
+  for (int i = 0; i < 20; i++) {
+    REQUIRE(as::mutate_number(s, random));
+    const std::string text = schedule::print_schedule(s);
+    CHECK(text.find("bound(x, 0, 64)") != std::string::npos);
+    changed = changed || text.find("yi, 32)") == std::string::npos;
+  }
+  CHECK(changed);
+  schedule::Schedule none = schedule::parse_schedule("calotype 1\noutput.parallel(y)\n", "t");
+  CHECK(!as::mutate_number(none, random));
+}
