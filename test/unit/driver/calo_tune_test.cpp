@@ -44,7 +44,7 @@ TEST_CASE("calo tune: writes a legal schedule within its budget") {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   CAPTURE(r.out);
   CHECK(r.code == 0);
-  CHECK(seconds < 8);  // 4.4 on a machine that does nothing else
+  CHECK(seconds < 15);  // 4.3 on a machine that does nothing else
   CHECK(contains(read_file(file), "target x86-64-avx2\n"));
   CHECK(contains(read_file(file), "# Found by calo tune, seed 0"));
   CHECK(shell(kCalo + " check " + kBlur + " --schedule " + file).code == 0);
