@@ -112,6 +112,14 @@ void RegionFinder::apply_bounds(const ir::Function &f, Box &box) const {
   }
 }
 
+// What a scan's update writes needs no value before.
+void RegionFinder::start_scan(const ir::Function &f, VarRanges &ranges) const {
+  const schedule::Scan &scan = state_.of(f.name).scan;
+  if (!scan.defined()) return;
+  const Expr first = ir::make_int(Int(32), -1);
+  ranges[scan.dim] = {first, first, {}};
+}
+
 FuncRegion RegionFinder::region_of(const ir::Function &f, const Box &required) const {
   FuncRegion r;
   r.read = r.required = required;
@@ -127,6 +135,7 @@ FuncRegion RegionFinder::region_of(const ir::Function &f, const Box &required) c
       Name v = pure_arg(f, d, i);
       if (!v.empty()) ranges[v] = needed[i];
     }
+    if (k == 0) start_scan(f, ranges);
     for (const ir::ReductionVariable &rv : d.rvars) {
       Expr last = simplify(ir::make_sub(ir::make_add(rv.min, rv.extent), ir::make_int(Int(32), 1)));
       ranges[rv.var] = Interval{simplify(rv.min), last, {}};
@@ -188,9 +197,9 @@ RegionFinder::Result RegionFinder::at(const Site &site,
 
   Result result;
   std::unordered_map<Name, Box> reads = given;
-  if (!site.root && stages.count(site.owner.func + "." + std::to_string(site.owner.stage))) {
-    const ir::Function &owner = *program_.find(site.owner.func);
-    add_reads(owner, site.owner.stage, site.owner_ranges, reads);
+  for (const Owner &o : site.owners) {
+    if (stages.count(o.stage.func + "." + std::to_string(o.stage.stage)))
+      add_reads(*program_.find(o.stage.func), o.stage.stage, o.ranges, reads);
   }
   for (size_t i = program_.funcs.size(); i-- > 0;) {
     const ir::Function &f = program_.funcs[i];

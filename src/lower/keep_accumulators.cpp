@@ -72,8 +72,14 @@ using Path = std::vector<const BaseStmtNode *>;
 
 class Accumulator {
 public:
-  Accumulator(const PassContext &cx, const Path &path, const Provide *provide)
-      : cx_(cx), path_(path), provide_(provide), func_(*cx.program.find(provide->name)) {}
+  /// `lanes`: vectorised loops around the path.
+  Accumulator(const PassContext &cx, const std::vector<Name> &lanes, const Path &path,
+              const Provide *provide)
+      : cx_(cx),
+        lanes_(lanes),
+        path_(path),
+        provide_(provide),
+        func_(*cx.program.find(provide->name)) {}
 
   /// The loop with its elements kept; undefined where that cannot be done.
   Stmt run() {
@@ -132,9 +138,15 @@ private:
       if (!n || *n < 1 || !first || *first != 0) return false;
       fixed_.push_back({loop, *n, 0});
     }
+    // Lanes around must have elements of their own.
+    for (const Name lane : lanes_) {
+      bool apart = false;
+      for (const Expr &a : args_) apart |= uses_var(a, lane);
+      if (!apart) return false;
+    }
     for (const BaseStmtNode *s : path_) {
       if (const Atomic *atomic = Stmt(s).as<Atomic>()) {
-        if (atomic->shared || func_.types.size() > 1) return false;
+        if (atomic->shared || func_.types.size() > 1 || !lanes_.empty()) return false;
       }
       const IfThenElse *branch = Stmt(s).as<IfThenElse>();
       if (!branch) continue;
@@ -297,6 +309,7 @@ private:
   }
 
   const PassContext &cx_;
+  const std::vector<Name> &lanes_;
   const Path &path_;
   const Provide *provide_;
   const Function &func_;
@@ -321,7 +334,11 @@ public:
       const Stmt kept = find(op->body);
       if (kept.defined()) return mutate(kept);  // the loop may update other Funcs
     }
-    return IRMutator::visit(op);
+    if (op->for_type != ForType::Vectorized) return IRMutator::visit(op);
+    lanes_.push_back(op->name);
+    const Stmt s = IRMutator::visit(op);
+    lanes_.pop_back();
+    return s;
   }
 
 private:
@@ -336,7 +353,7 @@ private:
     Stmt result;
     if (const Provide *provide = s.as<Provide>()) {
       path_.pop_back();
-      return Accumulator(cx_, path_, provide).run();
+      return Accumulator(cx_, lanes_, path_, provide).run();
     }
     if (const LetStmt *let = s.as<LetStmt>()) {
       result = find(let->body);
@@ -358,6 +375,7 @@ private:
   }
 
   const PassContext &cx_;
+  std::vector<Name> lanes_;  ///< vectorised loops around
   Path path_;
 };
 

@@ -52,7 +52,7 @@ bool is_bound_directive(DirectiveKind k) {
 class Applier {
 public:
   Applier(const ir::Program &p, const Target &t, bool stop_at_first)
-      : scheduled_{p, initial_state(p), {}, {}},
+      : scheduled_{p, initial_state(p), {}, {}, {}},
         t_(t),
         cx_{scheduled_.program, t, {}, {}},
         stop_(stop_at_first) {}
@@ -61,13 +61,18 @@ public:
     check_head(s);
     resolve_lets(s);
     std::unordered_set<std::string> to_come;  // Funcs that directives make: their bounds wait
-    for (const Directive &d : s.directives) to_come.insert(d.made);
+    for (const Directive &d : s.directives) {
+      for (const std::string &name : names_made(d)) to_come.insert(name);
+    }
     apply_bounds(s, [&](const Directive &d) { return to_come.count(d.func) == 0; });
     for (const Directive &d : s.directives) {
       if (is_bound_directive(d.kind)) continue;
       apply_one(d);
-      if (makes_func(d.kind) && p_.find(d.made))
-        apply_bounds(s, [&](const Directive &b) { return b.func == d.made; });
+      const std::vector<std::string> made = names_made(d);
+      if (made.empty() || !p_.find(made[0])) continue;
+      apply_bounds(s, [&](const Directive &b) {
+        return std::find(made.begin(), made.end(), b.func) != made.end();
+      });
     }
     finish(p_, state_);
     note_orders();
@@ -148,7 +153,8 @@ private:
   bool is_specialized(const Directive &d) const {
     if (!d.under.empty()) return true;
     const ir::Function *f = p_.find(d.func);
-    if (!f || d.kind != DirectiveKind::rfactor || d.stage >= f->stages()) return false;
+    const bool of_stage = d.kind == DirectiveKind::rfactor || d.kind == DirectiveKind::online;
+    if (!f || !of_stage || d.stage >= f->stages()) return false;
     const StageState &s = state_.of(f->name).stages[static_cast<size_t>(d.stage)];
     return !s.specializations.empty() || s.shared.defined();
   }
@@ -160,20 +166,22 @@ private:
   }
 
   void apply_maker(const Directive &d) {
+    const std::vector<std::string> made = names_made(d);
     if (failed_.count(d.func) && !p_.find(d.func)) {  // the Func it is about was not made
-      failed_.insert(d.made);
+      failed_.insert(made.begin(), made.end());
       return;
     }
-    const Reason reason =
-        is_specialized(d) ? no(of_specialization(d)) : make_func(cx_, scheduled_, d);
+    const Reason reason = is_specialized(d)                 ? no(of_specialization(d))
+                          : d.kind == DirectiveKind::online ? make_online(cx_, scheduled_, d)
+                                                            : make_func(cx_, scheduled_, d);
     if (reason) return;
-    report(with_use(reason.diagnostic, d));
-    failed_.insert(d.made);
+    if (!follows(reason.diagnostic, d)) report(with_use(reason.diagnostic, d));
+    failed_.insert(made.begin(), made.end());
     failed_.insert(d.func);
   }
 
   void apply_one(const Directive &d) {
-    if (makes_func(d.kind)) return apply_maker(d);
+    if (makes_func(d.kind) || d.kind == DirectiveKind::online) return apply_maker(d);
     if (failed_.count(d.func) && !p_.find(d.func)) return;
     const ir::Function *f = p_.find(d.func);
     if (!f) return unknown_func(d);
@@ -310,7 +318,9 @@ public:
       if (f.id != 0) by_id_[f.id] = f.name;
     }
     for (const ir::ParameterRef &param : p.params) params_.insert(param->name);
-    for (const Directive &d : s.directives) params_.insert(d.made);
+    for (const Directive &d : s.directives) {
+      for (const std::string &name : names_made(d)) params_.insert(name);
+    }
   }
 
   Schedule run() {
@@ -324,6 +334,12 @@ public:
       }
       if (makes_func(d.kind)) {
         if (!resolve_maker(d)) continue;
+        push(out, std::move(d));
+      } else if (d.kind == DirectiveKind::online) {
+        const std::vector<std::string> made = online_funcs(d);
+        for (size_t i = 0; i < d.online_ids.size(); i++) by_id_[d.online_ids[i]] = made[i];
+        const auto at = std::find(names_.begin(), names_.end(), d.func);
+        names_.insert(at, made.begin(), made.end());
         push(out, std::move(d));
       } else if (is_glob(d.func) && !is_func(d.func)) {
         expand(out, d);
@@ -457,7 +473,25 @@ void resolve_outermost(const ScheduleState &state, Level &level) {
   }
 }
 
+// A level at the block loop of `online`, which the states' updates have now.
+void resolve_alias(const ir::Program &p, const ScheduleState &state, Level &level) {
+  if (level.kind != Level::Kind::At) return;
+  const ir::Function *f = p.find(level.func);
+  if (!f) return;
+  const LoopAlias &alias = state.of(f->name).block_loop;
+  if (alias.var.empty()) return;
+  std::vector<Loop> loops = state.of(f->name).stages[0].loops;
+  loops.emplace_back();
+  loops.back().var = alias.var;
+  loops.back().reduction = true;
+  if (find_loop(*f, loops, level.var) + 1 != static_cast<int>(loops.size())) return;
+  level.func = alias.func;
+  level.stage = alias.stage;
+  level.var = alias.var;
+}
+
 void resolve_level(const ir::Program &p, const ScheduleState &state, Level &level) {
+  resolve_alias(p, state, level);
   if (level.kind != Level::Kind::At) return;
   const ir::Function *f = p.find(level.func);
   if (!f) return;

@@ -277,4 +277,21 @@ std::string default_made_name(const Directive &d) {
   return name;
 }
 
+std::string part_name(const std::string &func) { return plain(func) + "_part"; }
+std::string state_name(const std::string &func) { return plain(func) + "_state"; }
+
+std::vector<std::string> online_funcs(const Directive &d) {
+  std::vector<std::string> members, names;
+  for (const Arg &a : func_items(d.args)) members.push_back(a.func);
+  members.push_back(d.func);
+  for (const std::string &m : members) names.push_back(part_name(m));
+  for (const std::string &m : members) names.push_back(state_name(m));
+  return names;
+}
+
+std::vector<std::string> names_made(const Directive &d) {
+  if (d.kind == DirectiveKind::online) return online_funcs(d);
+  return makes_func(d.kind) ? std::vector<std::string>{d.made} : std::vector<std::string>{};
+}
+
 }  // namespace calotype::schedule

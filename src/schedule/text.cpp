@@ -9,7 +9,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "../ir/parse.h"
+#include "text_arguments.h"
 #include "value.h"
 
 namespace calotype::schedule {
@@ -18,33 +18,17 @@ namespace {
 
 constexpr size_t kMaxBytes = 1 << 20;
 constexpr size_t kMaxDirectives = 100000;
-constexpr int kMaxDepth = 256;
 constexpr size_t kMaxMistakes = 20;
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
-}
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_word(char c) { return is_letter(c) || is_digit(c); }
-
-// Thrown and caught inside the parser: the statement is given up, the diagnostic is kept.
-struct Mistake {
-  Diagnostic diagnostic;
-};
-
-class Parser {
+class Parser : private ArgumentParser {
 public:
-  Parser(const std::string &text, const std::string &path) : text_(text), file_(intern_path(path)) {
+  Parser(const std::string &text, const std::string &path) : ArgumentParser(text, path) {
     schedule_.origin = path;
-    for (size_t i = 0; i <= text.size(); i++) {
-      if (i == 0 || text[i - 1] == '\n') lines_.push_back(i);
-    }
   }
 
-  // The directives of a block, put in where it is used: `text` is the body with the arguments in it, `origin` says where
-  // each of its characters comes from.
+  // The directives of a block, put in where it is used.
   Parser(const std::string &text, const std::vector<size_t> &origin, const Parser &file)
-      : text_(text), file_(file.file_), lines_(file.lines_), origin_(&origin) {
+      : ArgumentParser(text, origin, file) {
     versioned_ = true;
   }
 
@@ -87,131 +71,16 @@ public:
   }
 
 private:
-  // ---- characters --------------------------------------------------------------------------------
-  char peek(size_t ahead = 0) const {
-    return pos_ + ahead < text_.size() ? text_[pos_ + ahead] : '\0';
-  }
-
-  // Blanks, and with `lines` also ends of lines and comments.
-  void skip_space(bool lines) {
-    while (pos_ < text_.size()) {
-      const char c = text_[pos_];
-      if (c == ' ' || c == '\t' || c == '\r' || (lines && c == '\n')) {
-        pos_++;
-      } else if (c == '#') {
-        while (pos_ < text_.size() && text_[pos_] != '\n') pos_++;
-      } else {
-        return;
-      }
-    }
-  }
-  void skip_line() {
-    while (pos_ < text_.size() && text_[pos_] != '\n') pos_++;
-  }
-  bool at_line_end() {
-    skip_space(false);
-    return pos_ >= text_.size() || text_[pos_] == '\n';
-  }
-  void expect_line_end() {
-    if (peek() == ';') pos_++;
-    if (!at_line_end())
-      throw Mistake{syntax(pos_, "expected the end of the line, found " + shown())};
-  }
-
-  std::string shown() const {
-    if (pos_ >= text_.size()) return "the end of the file";
-    const char c = text_[pos_];
-    if (c == '\n') return "the end of the line";
-    if (is_word(c)) return "\"" + word_at(pos_) + "\"";
-    if (c < 32 || c > 126) return "a character that is no printable ASCII";
-    return std::string("\"") + c + "\"";
-  }
-  std::string word_at(size_t p) const {
-    size_t end = p;
-    while (end < text_.size() && is_word(text_[end])) end++;
-    return text_.substr(p, end - p);
-  }
-
-  SrcLoc loc(size_t start, size_t end) const {
-    if (origin_) {
-      end = std::max(end, start) - start;
-      start = (*origin_)[std::min(start, origin_->size() - 1)];
-      end += start;
-    }
-    const size_t line = std::upper_bound(lines_.begin(), lines_.end(), start) - lines_.begin();
-    const int column = static_cast<int>(start - lines_[line - 1]) + 1;
-    return SrcLoc{file_, static_cast<int>(line), column,
-                  column + static_cast<int>(std::max<size_t>(end - start, 1))};
-  }
-  Diagnostic syntax(size_t at, std::string what) const {
-    return Diagnostic("S0001", loc(at, at + std::max<size_t>(word_at(at).size(), 1)),
-                      std::move(what));
-  }
   void report(Diagnostic d) {
     mistakes_.push_back(std::move(d));
     if (mistakes_.size() >= kMaxMistakes) throw CompileError(mistakes_);
-  }
-
-  // ---- words -------------------------------------------------------------------------------------
-  std::string word() {
-    if (!is_letter(peek())) throw Mistake{syntax(pos_, "expected a name, found " + shown())};
-    std::string w = word_at(pos_);
-    pos_ += w.size();
-    return w;
-  }
-
-  // "x", "r.x", "x.v": parts joined by dots.
-  std::string dotted() {
-    std::string name = word();
-    while (peek() == '.' && is_word(peek(1))) {
-      pos_++;
-      name += "." + word_at(pos_);
-      pos_ += word_at(pos_).size();
-    }
-    return name;
-  }
-
-  // A Func's name or a glob: "blur_x", "g[1]", "down_*", "g[*]".
-  std::string func_name() {
-    const size_t start = pos_;
-    const auto glob = [](char c) { return c == '*' || c == '?'; };
-    if (!is_letter(peek()) && !glob(peek()))
-      throw Mistake{syntax(pos_, "expected a Func's name, found " + shown())};
-    while (is_word(peek()) || glob(peek())) pos_++;
-    while (peek() == '[') {
-      const size_t close = text_.find(']', pos_);
-      if (close == std::string::npos || close - pos_ > 12)
-        throw Mistake{syntax(pos_, "expected an index and ]")};
-      for (size_t i = pos_ + 1; i < close; i++) {
-        if (!is_digit(text_[i]) && !glob(text_[i]))
-          throw Mistake{syntax(i, "expected an index or *")};
-      }
-      pos_ = close + 1;
-    }
-    return text_.substr(start, pos_ - start);
-  }
-
-  int integer() {
-    const size_t start = pos_;
-    int64_t n = 0;
-    while (is_digit(peek()) && pos_ - start < 10) n = n * 10 + (text_[pos_++] - '0');
-    if (pos_ == start || is_word(peek()) || n > INT32_MAX)
-      throw Mistake{syntax(start, "expected an index")};
-    return static_cast<int>(n);
-  }
-
-  void expect(char c) {
-    skip_space(depth_ > 0);
-    if (peek() != c)
-      throw Mistake{syntax(pos_, std::string("expected \"") + c + "\", found " + shown())};
-    pos_++;
   }
 
   // ---- lines -------------------------------------------------------------------------------------
   void statement() {
     const size_t start = pos_;
     depth_ = 0;
-    if (is_letter(peek())) {
+    if (is_name_letter(peek())) {
       const std::string first = word();
       if (head_line(first)) return;
       if (peek() == '(' && versioned_) return use_block(first, start);
@@ -502,7 +371,7 @@ private:
       if (c == '\n') in_string = in_comment = false;
       if (c == '"' && !in_comment) in_string = !in_string;
       if (c == '#' && !in_string) in_comment = true;
-      if (!is_letter(c) || in_string || in_comment) {
+      if (!is_name_letter(c) || in_string || in_comment) {
         copy(std::string(1, c), at, true);
         before = c;
         at++;
@@ -510,7 +379,7 @@ private:
       }
       const std::string w = word_at(at);
       const auto param = std::find(block.params.begin(), block.params.end(), w);
-      if (param == block.params.end() || before == '.' || is_word(before)) {
+      if (param == block.params.end() || before == '.' || is_name_char(before)) {
         copy(w, at, true);
       } else {
         copy(args[static_cast<size_t>(param - block.params.begin())], at, false);
@@ -601,16 +470,6 @@ private:
     return false;
   }
 
-  int update_index() {
-    depth_ = 1;
-    expect('(');
-    skip_space(true);
-    const int index = peek() == ')' ? 0 : integer();
-    expect(')');
-    depth_ = 0;
-    return index;
-  }
-
   // What follows specialize(c) in a chain is said of the specialization.
   void directive(const std::string &name, size_t at, Directive &subject) {
     Directive d = subject;
@@ -622,22 +481,8 @@ private:
         unknown.help.push_back("did you mean " + near + "?");
       report(std::move(unknown));
     }
-    depth_ = 1;
-    expect('(');
-    if (known && takes_first(d.kind, ParamSpec::Kind::Level)) {
-      level_args(d);
-    } else if (known && takes_first(d.kind, ParamSpec::Kind::Funcs)) {
-      std::vector<Arg> funcs;
-      func_args(funcs, ')');
-      d.args = one_or_list(std::move(funcs));
-    } else if (known && takes_first(d.kind, ParamSpec::Kind::Func)) {
-      func_then_arguments(d);
-    } else {
-      arguments(d.args, ')');
-    }
-    depth_ = 0;
+    directive_arguments(d, known);
     if (!known) return;
-    shape(d);
     if (schedule_.directives.size() >= kMaxDirectives) {
       throw CompileError(Diagnostic("S0002", d.loc,
                                     "more than " + std::to_string(kMaxDirectives) + " directives"));
@@ -647,287 +492,10 @@ private:
     schedule_.directives.push_back(std::move(d));
   }
 
-  // in(), in(g), in({g, h}), in(g, h)
-  void func_args(std::vector<Arg> &out, char close) {
-    for (skip_space(true); peek() != close; skip_space(true)) {
-      if (peek() == '{' && close == ')') {
-        pos_++;
-        func_args(out, '}');
-      } else {
-        const size_t start = pos_;
-        std::string name = func_name();
-        out.push_back(Arg::function(0, std::move(name), loc(start, pos_)));
-      }
-      skip_space(true);
-      if (peek() == ',') {
-        pos_++;
-      } else if (peek() != close) {
-        throw Mistake{
-            syntax(pos_, std::string("expected \",\" or \"") + close + "\", found " + shown())};
-      }
-    }
-    pos_++;
-  }
-
-  static bool takes_first(DirectiveKind k, ParamSpec::Kind kind) {
-    const auto &specs = params_of(k);
-    return !specs.empty() && specs[0].kind == kind;
-  }
-
-  // prefetch(input, y, y, 2)
-  void func_then_arguments(Directive &d) {
-    skip_space(true);
-    if (peek() != ')') {
-      const size_t start = pos_;
-      const std::string func = func_name();
-      d.args.push_back(Arg::level(0, func, -1, {}, loc(start, pos_)));
-      d.args.back().func_loc = d.args.back().loc;
-      skip_space(true);
-      if (peek() == ',') pos_++;
-    }
-    arguments(d.args, ')');
-  }
-
-  // compute_at(output, yi), compute_at(output.update(0), r.x)
-  void level_args(Directive &d) {
-    skip_space(true);
-    const size_t start = pos_;
-    if (peek() == ')') return arguments(d.args, ')');
-    const std::string func = func_name();
-    int stage = -1;
-    skip_space(true);
-    if (peek() == '.') {
-      pos_++;
-      const size_t at = pos_;
-      if (word() != "update") throw Mistake{syntax(at, "expected update(i)")};
-      const int outer = depth_;
-      stage = update_index() + 1;
-      depth_ = outer;
-      skip_space(true);
-    }
-    if (peek() == ')' && (func == "root" || func == "inlined") && stage < 0) {
-      d.args.push_back(Arg::level(0, {}, -1, func, loc(start, pos_)));
-      pos_++;
-      return;
-    }
-    expect(',');
-    skip_space(true);
-    const size_t var_at = pos_;
-    const std::string var = dotted();
-    d.args.push_back(Arg::level(0, func, stage, var, loc(var_at, pos_)));
-    d.args.back().func_loc = loc(start, start + func.size());
-    skip_space(true);
-    if (peek() == ',') pos_++;
-    arguments(d.args, ')');
-  }
-
-  void arguments(std::vector<Arg> &out, char close) {
-    skip_space(true);
-    if (peek() == close) {
-      pos_++;
-      return;
-    }
-    for (;;) {
-      out.push_back(argument(close == '}'));
-      skip_space(true);
-      if (peek() == close) {
-        pos_++;
-        return;
-      }
-      if (peek() != ',')
-        throw Mistake{
-            syntax(pos_, std::string("expected \",\" or \"") + close + "\", found " + shown())};
-      pos_++;
-    }
-  }
-
-  Arg argument(bool in_list) {
-    skip_space(true);
-    const size_t start = pos_;
-    if (is_letter(peek())) {
-      const std::string name = dotted();
-      skip_space(true);
-      const bool key = in_list ? peek() == ':' && peek(1) != ':' : peek() == '=' && peek(1) != '=';
-      if (key) {
-        pos_++;
-        skip_space(true);
-        Arg a = value();
-        a.key = name;
-        return a;
-      }
-      pos_ = start;
-    }
-    return value();
-  }
-
-  Arg value() {
-    const size_t start = pos_;
-    if (++depth_ > kMaxDepth) {
-      throw CompileError(Diagnostic("S0002", loc(start, start),
-                                    "lists nested deeper than " + std::to_string(kMaxDepth)));
-    }
-    Arg a = value_inside();
-    depth_--;
-    a.loc = loc(start, pos_);
-    return a;
-  }
-
-  Arg value_inside() {
-    const size_t start = pos_;
-    if (peek() == '{') {
-      pos_++;
-      std::vector<Arg> items;
-      arguments(items, '}');
-      return Arg::list(std::move(items));
-    }
-    if (peek() == '"') return string_value();
-    if (is_letter(peek())) {
-      std::string name = dotted();
-      if (peek() == ':' && peek(1) == ':' && (name == "TailStrategy" || !words_of(name).empty())) {
-        pos_ += 2;
-        return Arg::enumerator(word());
-      }
-      const size_t end = pos_;
-      skip_space(true);
-      const bool alone = peek() == ',' || peek() == ')' || peek() == '}';
-      pos_ = end;
-      if (alone) return Arg::name(std::move(name));
-      pos_ = start;
-    }
-    return Arg::value(expression());
-  }
-
-  Arg string_value() {
-    const size_t start = pos_++;
-    std::string s;
-    while (peek() != '"') {
-      if (peek() == '\0' || peek() == '\n') throw Mistake{syntax(start, "this string has no end")};
-      if (peek() == '\\' && peek(1) != '\0') pos_++;
-      s += text_[pos_++];
-    }
-    pos_++;
-    Arg a;
-    a.kind = Arg::Kind::String;
-    a.text = std::move(s);
-    return a;
-  }
-
-  Expr expression() {
-    const size_t start = pos_;
-    try {
-      return ir::parse_expr_prefix(text_, &pos_, context_, loc(start, start));
-    } catch (const CompileError &e) {
-      Diagnostic d = e.diagnostic();
-      if (d.code.empty() || d.code[0] != 'S') d.code = "S0001";
-      if (!d.loc.defined()) d.loc = loc(start, start);
-      pos_ = std::max(pos_, start);
-      throw Mistake{std::move(d)};
-    }
-  }
-
-  static ir::ParseContext make_context() {
-    ir::ParseContext cx;
-    cx.variable = [](const std::string &name, SrcLoc) { return ir::make_var(name); };
-    cx.call = [](const std::string &name, const std::vector<Expr> &args, SrcLoc at) -> Expr {
-      const auto *v = name == "vec" && args.size() == 1 ? args[0].as<ir::Variable>() : nullptr;
-      const Type t = v ? parse_type(v->name) : Type();
-      if (t.bits() != 0) return vec_of(t);
-      throw CompileError(
-          Diagnostic("S0001", at, "a schedule cannot call " + name)
-              .fix("there are vec(type), min, max, select, and fields like output.extent(0)"));
-    };
-    cx.member = [](const std::string &name, const std::string &member,
-                   const std::vector<Expr> &args, SrcLoc at) -> Expr {
-      static const std::pair<const char *, int> kShort[] = {
-          {"width", 0}, {"height", 1}, {"channels", 2}};
-      for (const auto &s : kShort) {
-        if (args.empty() && member == s.first) return buffer_field(name, "extent", s.second);
-      }
-      const int64_t *k = args.size() == 1 ? ir::as_const_int(args[0]) : nullptr;
-      const bool field = member == "min" || member == "extent" || member == "stride";
-      if (field && k && *k >= 0 && *k < 64) return buffer_field(name, member, static_cast<int>(*k));
-      throw CompileError(
-          Diagnostic("S0001", at, "a buffer has no field " + member)
-              .fix("there are min(d), extent(d), stride(d), width(), height(), channels()"));
-    };
-    return cx;
-  }
-
-  // Names that stand for numbers or enumerators become such, as directives.def says.
-  void shape(Directive &d) {
-    if (makes_func(d.kind)) return shape_maker(d);
-    if (d.kind == DirectiveKind::tile) return shape_tile(d);
-    const auto &specs = params_of(d.kind);
-    for (size_t i = 0; i < d.args.size(); i++) {
-      Arg &a = d.args[i];
-      size_t s = i;
-      if (!a.key.empty()) {
-        s = 0;
-        while (s < specs.size() && specs[s].name != a.key) s++;
-      }
-      if (s >= specs.size() || a.kind != Arg::Kind::Name) continue;
-      const auto kind = specs[s].kind;
-      if (kind == ParamSpec::Kind::Expr) number_or_tail(a, specs[s].optional);
-      if (kind == ParamSpec::Kind::Condition) number_or_tail(a, false);
-      if (kind == ParamSpec::Kind::Tail || kind == ParamSpec::Kind::Word ||
-          kind == ParamSpec::Kind::Bool)
-        a.kind = Arg::Kind::Enum;
-    }
-  }
-
-  // rfactor(r, u) is rfactor({r: u}).
-  static void shape_maker(Directive &d) {
-    if (d.args.size() != 2 || d.args[0].kind != Arg::Kind::Name ||
-        d.args[1].kind != Arg::Kind::Name)
-      return;
-    Arg item = d.args[1];
-    item.key = d.args[0].text;
-    d.args = {Arg::list({item}, d.args[0].loc)};
-  }
-
-  static void number_or_tail(Arg &a, bool optional) {
-    TailStrategy tail;
-    if (optional && find_tail(a.text, &tail)) {
-      a.kind = Arg::Kind::Enum;
-      return;
-    }
-    a.kind = Arg::Kind::Expr;
-    a.expr = ir::make_var(a.text);
-    a.text.clear();
-  }
-
-  static void shape_tile(Directive &d) {
-    std::vector<Arg> &args = d.args;
-    size_t n = args.size();
-    TailStrategy tail;
-    if (n > 0 && args[n - 1].kind == Arg::Kind::Name &&
-        (find_tail(args[n - 1].text, &tail) || n == 7 || n == 9)) {
-      args[n - 1].kind = Arg::Kind::Enum;
-    }
-    if (n > 0 && args[n - 1].kind == Arg::Kind::Enum) n--;
-    if (n == 0) return;
-    if (args[0].kind == Arg::Kind::List) {
-      for (Arg &a : args[n - 1].items) {
-        if (a.kind == Arg::Kind::Name) number_or_tail(a, false);
-      }
-    } else {
-      for (size_t i = n >= 2 ? n - 2 : 0; i < n; i++) {
-        if (args[i].kind == Arg::Kind::Name) number_or_tail(args[i], false);
-      }
-    }
-  }
-
-  const std::string &text_;
-  const char *file_;
-  size_t pos_ = 0;
-  int depth_ = 0;
   bool versioned_ = false;
-  std::vector<size_t> lines_;
-  const std::vector<size_t> *origin_ = nullptr;  ///< of a block put in: places in the file
   std::vector<Block> blocks_;
   Schedule schedule_;
   std::vector<Diagnostic> mistakes_;
-  const ir::ParseContext context_ = make_context();
 };
 
 }  // namespace

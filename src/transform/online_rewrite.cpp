@@ -228,7 +228,11 @@ private:
     if (splits_.defined()) number = make_add(make_mul(make_var(split_), out_.blocks), number);
     const Expr offset = analysis::simplify(make_add(make_mul(number, block_), make_var(inner_)));
     Substitution map;
-    map[plan_.var] = analysis::simplify(make_add(min_, offset));
+    // The predicate keeps it inside; what a block reads then ends where the domain does.
+    const Expr zero = make_int(Int(32), 0);
+    const Expr inside = make_intrinsic(Int(32), Intrinsic::unsafe_promise_clamped,
+                                       {offset, zero, analysis::simplify(before(extent_))});
+    map[plan_.var] = is_const_zero(min_) ? inside : make_add(min_, inside);
     bind_centers(m, after(make_var(time_)), false, map);
     std::vector<Expr> old, terms;
     for (size_t i = 0; i < m.accumulators.size(); i++) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/diagnostic.h"
 #include "base/target.h"
 #include "ir/function.h"
 #include "runtime/HalideRuntime.h"
@@ -16,8 +17,9 @@ namespace calotype::test {
 /// A buffer that owns its memory, with a guard of known bytes on both sides.
 class CaseBuffer {
 public:
+  /// `padding`: elements left between the slices of each dimension; `stride`: of the first dimension.
   CaseBuffer(Type t, const std::vector<int> &mins, const std::vector<int> &extents,
-             const std::vector<int> &padding = {});
+             const std::vector<int> &padding = {}, int stride = 1);
   halide_buffer_t *raw() { return &raw_; }
   /// Random values of every kind: small and extreme integers; floats with NaN, infinities and signed zeros now and then.
   void fill(uint64_t seed, bool special_floats);
@@ -39,12 +41,16 @@ private:
 struct CaseSize {
   std::vector<int> mins, extents;  ///< of every output (first dimensions if it has fewer)
   int padding = 0;                 ///< elements between rows
+  int margin = 0;  ///< of inputs around what is asked for: what runs is a crop of them
+  int stride = 1;  ///< of the inputs' first dimension, where they do not ask for another
 };
 
 struct CaseResult {
   enum Kind { Same, Refused, Different, Failed } kind = Same;
   std::string text;  ///< what differs; the diagnostic of a refusal or failure
   std::string code;
+  int error = 0;                             ///< halide_error_code_t of a run that failed
+  std::vector<Diagnostic> diagnostics = {};  ///< of a refusal
 };
 
 /// What turns the lowered program into code: the JIT, an object file, or C source under a compiler.
