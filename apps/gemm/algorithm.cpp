@@ -18,8 +18,8 @@ public:
   enum class Element { F32, BF16, S8 };
   GeneratorParam<Element> type{
       "type", Element::F32, {{"f32", Element::F32}, {"bf16", Element::BF16}, {"s8", Element::S8}}};
-  Input<Buffer<>> a{"a", 2};            // [terms, rows]
-  Input<Buffer<>> b{"b", 2};            // [columns, terms]
+  Input<Buffer<>> a{"a", 2};             // [terms, rows]
+  Input<Buffer<>> b{"b", 2};             // [columns, terms]
   Output<Buffer<>> output{"output", 2};  // [columns, rows]
 
   void configure() {
