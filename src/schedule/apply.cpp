@@ -518,6 +518,10 @@ Schedule resolve(const ir::Program &p, const Schedule &s) { return Resolver(p, s
 void finish(const ir::Program &p, ScheduleState &state) {
   for (auto &entry : state.funcs) {
     FuncState &s = entry.second;
+    if (s.compute.is_inlined() && !s.scan.with.empty()) s.compute = state.of(s.scan.with).compute;
+  }
+  for (auto &entry : state.funcs) {
+    FuncState &s = entry.second;
     for (Level *l : {&s.compute, &s.store, &s.hoist}) resolve_outermost(state, *l);
     if (s.store.is_inlined()) s.store = s.compute;
     resolve_level(p, state, s.compute);

@@ -236,7 +236,6 @@ Arg Arg::function(uint64_t func_id, std::string func, SrcLoc loc) {
   return a;
 }
 
-namespace {
 // "g[0]" -> "g_0": part of a name that a `let` may have.
 std::string plain(const std::string &name) {
   std::string text;
@@ -248,7 +247,6 @@ std::string plain(const std::string &name) {
   }
   return text;
 }
-}  // namespace
 
 std::vector<Arg> func_items(const std::vector<Arg> &args) {
   std::vector<Arg> funcs;

@@ -108,6 +108,7 @@ CALO_EXPORT std::string default_made_name(const Directive &d);
 /// The Funcs that an `online` directive makes: for each Func listed, then its own, the partial reduction of a block
 /// ("L_part"); then the same of what is kept from block to block ("L_state").
 CALO_EXPORT std::vector<std::string> online_funcs(const Directive &d);
+CALO_EXPORT std::string plain(const std::string &func);       ///< "g[0]" -> "g_0": as names may be
 CALO_EXPORT std::string part_name(const std::string &func);   ///< "L_part"
 CALO_EXPORT std::string state_name(const std::string &func);  ///< "L_state"
 /// The names of all Funcs that `d` makes.

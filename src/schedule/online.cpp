@@ -238,6 +238,7 @@ private:
         *n = plain;
       }
     }
+    for (Name n : rewritten_.shared) names[n] = plain_name(n);
     for (Function &f : rewritten_.program.funcs) {
       const auto own = names.find(f.name);
       const auto change = [&](const Expr &e) {
@@ -266,7 +267,7 @@ private:
     const std::string kind = name.substr(dot + 1), func = name.substr(0, dot);
     if (kind == "part") return part_name(func);
     if (kind == "state") return state_name(func);
-    return state_name(func) + "_value";
+    return kind == "now" ? state_name(func) + "_value" : plain(func) + "_" + kind;
   }
 
   Reason check_names() {
@@ -460,8 +461,8 @@ private:
         name_inner_loop(part, part_state.stages[1]);
       }
       name_block_loop(own_state.stages[1]);
-      own_state.compute = states_level();
-      own_state.scan = {state.args.back(), st.needs_old ? 2 : 1};
+      if (own) own_state.compute = states_level();
+      own_state.scan = {state.args.back(), st.needs_old ? 2 : 1, own ? Name() : Name(last)};
       if (st.func != rewritten_.stages[0].func) {
         SharedLoops &shared = own_state.stages[1].shared;
         shared.func = rewritten_.stages[0].func;
@@ -475,9 +476,11 @@ private:
       part_state.compute.stage = 1;
       part_state.compute.var = block_loop().var;
       part_state.compute.loc = d_.loc;
-      if (!st.now.empty() && p.find(st.now)) made[st.now] = initial_func_state(p, *p.find(st.now));
       made[st.part] = std::move(part_state);
       made[st.func] = std::move(own_state);
+    }
+    for (Name n : made_) {
+      if (!made.count(n)) made[n] = initial_func_state(p, *p.find(n));
     }
     for (Name r : rewritten_.results) {
       FuncState &s = s_.state.funcs.at(r);
@@ -486,6 +489,9 @@ private:
           r == d_.func ? with_loops(f, 0, all_pure) : initial_func_state(p, f).stages[0];
       if (r == d_.func) s.block_loop = {block_loop().var, last, 1};
       s.stages = {std::move(first)};
+      s.loops_loc = SrcLoc();  // inlined, it has no loops to lose: those of the pass are others'
+      s.touched = s.storage_loc.defined() || !s.bounds.empty() || s.trace_loads || s.trace_stores ||
+                  s.trace_realizations;
       cx_.order.forget(r);
     }
     s_.reordered.push_back("online on " + subject());
