@@ -47,6 +47,8 @@ struct Request {
   bool list = false;
   std::vector<std::string> emit;
   std::string out = ".", name, function;
+  std::string command;  ///< reduce: what fails
+  int seconds = 120;    ///< reduce: how long
 };
 
 // ---- calo_plugin.cpp --------------------------------------------------------------------------------
@@ -123,6 +125,7 @@ int explain(const Request &r);
 int print_schedule(const Request &r);
 int opt(const Request &r);
 int build(const Request &r);
+int reduce(const Request &r);
 
 Json to_json(const Diagnostic &d);
 void print(const Json &j);
