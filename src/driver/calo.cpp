@@ -30,6 +30,7 @@ constexpr Verb kVerbs[] = {
     {"opt", "run passes on a lowered program", opt},
     {"build", "write compiled files", build},
     {"tune", "search for a schedule and write it as a file", tune},
+    {"reduce", "shrink the schedule, sizes and program that make a command fail", reduce},
 };
 
 bool is(const Verb &v, const char *name) { return std::string(v.name) == name; }
@@ -48,7 +49,15 @@ void add_options(CLI::App &app, const Verb &v, Request &r) {
   app.add_option("-g,--generator", r.generator, "which generator, where the source has several")
       ->type_name("NAME");
   app.add_flag("--json", r.json, "machine-readable output");
-  if (is(v, "run") || is(v, "bench") || is(v, "tune")) {
+  if (is(v, "reduce")) {
+    app.add_option("--command", r.command,
+                   "what fails: {schedule} and {arguments}, or {} for the whole case, stand for a "
+                   "candidate (default: calo run --check)")
+        ->type_name("COMMAND");
+    app.add_option("--seconds", r.seconds, "how long to go on")->type_name("N");
+    app.add_option("-o,--output", r.out, "file or folder for the result")->type_name("PATH");
+  }
+  if (is(v, "run") || is(v, "bench") || is(v, "tune") || is(v, "reduce")) {
     app.add_option("--output_extents", r.arguments.output_extents,
                    "[w,h,...] where no input tells, or estimate")
         ->type_name("EXTENTS");

@@ -53,6 +53,8 @@ struct Request {
   uint64_t seed = 0;
   int threads = 0;  ///< 0: what the machine has
   bool worker = false;
+  std::string command;  ///< reduce: what fails
+  int seconds = 120;    ///< reduce: how long
 };
 
 // ---- calo_plugin.cpp --------------------------------------------------------------------------------
@@ -132,6 +134,7 @@ int print_schedule(const Request &r);
 int opt(const Request &r);
 int build(const Request &r);
 int tune(const Request &r);
+int reduce(const Request &r);
 
 Json to_json(const Diagnostic &d);
 void print(const Json &j);

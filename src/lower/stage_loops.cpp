@@ -335,12 +335,12 @@ Interval StageLoops::range(Name root, const std::unordered_set<Name> &fixed) con
   return {simplify(r.min), simplify(r.max), {}};
 }
 
-std::vector<Expr> StageLoops::guards() const {
-  std::vector<Expr> result;
-  for (size_t id = 0; id < vars_.size(); id++) {
+std::map<int, Expr> StageLoops::guards(const std::unordered_set<Name> &fixed) const {
+  std::map<int, Expr> result;
+  for (int id = 0; id < static_cast<int>(vars_.size()); id++) {
     const Var &v = vars_[id];
-    if (v.how == Var::IsSplit && v.tail == Tail::Guard)
-      result.push_back(make_le(value_of(static_cast<int>(id)), v.max));
+    if (v.how == Var::IsSplit && v.tail == Tail::Guard && range_of(id, fixed).is_point())
+      result[id] = make_le(value_of(id), v.max);
   }
   return result;
 }

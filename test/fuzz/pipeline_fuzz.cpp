@@ -3,7 +3,7 @@
 //
 // CALO_SEED: where to start (1); CALO_SECONDS: how long (else a fixed number of programs); CALO_KEEP_GOING=1: report
 // every failure instead of stopping at the fifth; CALO_COVERAGE=file: adds up coverage there over several runs;
-// CALO_CASE=file: judge and shrink that file instead. Failures are shrunk and written to test/fuzz/found (or CALO_FOUND);
+// CALO_CASE=file: judge and shrink that file instead; CALO_PAIR=seed-k: that pair alone. Failures are shrunk and written to test/fuzz/found (or CALO_FOUND);
 // every file there is run as a test.
 #include <doctest/doctest.h>
 
@@ -45,6 +45,11 @@ long env(const char *name, long otherwise) {
   return text && *text ? std::atol(text) : otherwise;
 }
 
+std::string found_folder() {
+  const char *folder = std::getenv("CALO_FOUND");
+  return folder ? std::string(folder) + "/" : kFound;
+}
+
 // ---- sizes -----------------------------------------------------------------------------------------------------
 FuzzRun random_run(Dice &dice) {
   FuzzRun r;
@@ -69,6 +74,8 @@ FuzzRun random_run(Dice &dice) {
 class Fuzzer {
 public:
   explicit Fuzzer(long seed) : seed_(seed) {}
+  /// The one pair that an earlier run called "seed-k".
+  explicit Fuzzer(const std::string &pair) : seed_(std::atol(pair.c_str())), only_(pair) {}
 
   void run() {
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
@@ -76,6 +83,12 @@ public:
     std::fflush(stdout);
     const char *kept = std::getenv("CALO_COVERAGE");
     if (kept) coverage_.load(kept);
+    if (!only_.empty()) {
+      one_program(static_cast<uint64_t>(seed_));
+      totals();
+      CHECK(failures_ == 0);
+      return;
+    }
     long seconds = env("CALO_SECONDS", 0);
     auto start = std::chrono::steady_clock::now();
     for (long i = 0;; i++) {
@@ -85,22 +98,29 @@ public:
                       : i >= env("CALO_ITERS", kDefaultPrograms))
         break;
       one_program(static_cast<uint64_t>(seed_ + i));
+      if (i % 100 == 99) {  // a long run that is stopped has not run for nothing
+        totals();
+        if (kept) coverage_.save(kept);
+      }
       if (failures_ >= 5 && !env("CALO_KEEP_GOING", 0)) break;
     }
     if (kept) coverage_.save(kept);
     std::printf("%s%d cells below %d\n", coverage_.table(kEnoughHits).c_str(),
                 coverage_.below(kEnoughHits), kEnoughHits);
-    std::printf("%d programs, %d pairs compared, %d refused (", programs_, passed_, refused_);
-    for (auto &[code, n] : codes_) std::printf("%s %d, ", code.c_str(), n);
-    std::printf("), %d runs refused, %d too slow to finish\n", refused_runs_, slow_);
-    std::printf(
-        "%d directives refused while drawing, %d mistakes made, %d schedules said as calls; %d "
-        "failures\n",
-        drawn_refused_, mistakes_, called_, failures_);
+    totals();
     CHECK(failures_ == 0);
   }
 
 private:
+  void totals() const {
+    std::printf("%d programs, %d pairs compared, %d refused (", programs_, passed_, refused_);
+    for (auto &[code, n] : codes_) std::printf("%s %d, ", code.c_str(), n);
+    std::printf("), %d runs refused, %d too slow to finish; ", refused_runs_, slow_);
+    std::printf(
+        "%d directives refused while drawing, %d mistakes made, %d schedules said as calls; "
+        "%d failures\n",
+        drawn_refused_, mistakes_, called_, failures_);
+  }
   void one_program(uint64_t seed) {
     Dice dice(seed * 7919);
     ProgramShape shape;
@@ -129,6 +149,7 @@ private:
       if (k > 0) drawn = random_schedule(p, seed * 31 + static_cast<uint64_t>(k), s);
       c.schedule = drawn.text;
       std::string name = std::to_string(seed) + "-" + std::to_string(k);
+      if (!only_.empty() && name != only_) continue;
       if (env("CALO_SHOW", 0)) std::printf("%s\n", to_text(c, name).c_str());
       auto before = std::chrono::steady_clock::now();
       FuzzVerdict v = judge_apart(c);
@@ -142,7 +163,8 @@ private:
         v.kind = FuzzVerdict::Fail, v.signature = "plain refused " + v.signature;
       count(name, c, v);
       if (k == 0 && v.kind == FuzzVerdict::Fail) break;  // the schedules would repeat it
-      judge_refusals(p, c, drawn, dice, name);
+      Dice own(seed * 131 + static_cast<uint64_t>(k));
+      judge_refusals(p, c, drawn, own, name);
     }
   }
 
@@ -230,11 +252,11 @@ private:
       std::printf("\nFAILURE %s\n%s\nshrunk to:\n%s", name.c_str(), remark.c_str(), text.c_str());
     }
     std::fflush(stdout);
-    const char *folder = std::getenv("CALO_FOUND");
-    std::ofstream((folder ? std::string(folder) + "/" : kFound) + name + ".ir") << text;
+    std::ofstream(found_folder() + name + ".ir") << text;
   }
 
   long seed_;
+  std::string only_;  ///< "seed-k": the one pair to judge
   int programs_ = 0, passed_ = 0, refused_ = 0, refused_runs_ = 0, failures_ = 0, slow_ = 0;
   std::map<std::string, int> codes_;
   std::set<std::string> kinds_;
@@ -275,10 +297,13 @@ TEST_CASE("fuzz: random pipelines under random schedules have the interpreter's 
                 v.signature.c_str(), v.text.c_str());
     if (v.kind == FuzzVerdict::Fail && env("CALO_SHRINK", 120) > 0) {
       c = shrink(c, v.signature, static_cast<int>(env("CALO_SHRINK", 120)));
-      std::printf("%s", to_text(c, v.signature + "\n" + judge_apart(c).text).c_str());
+      const std::string text = to_text(c, v.signature + "\n" + judge_apart(c).text);
+      std::printf("%s", text.c_str());
+      std::ofstream(found_folder() + std::filesystem::path(file).filename().string()) << text;
     }
     CHECK(v.kind != FuzzVerdict::Fail);
     return;
   }
+  if (const char *pair = std::getenv("CALO_PAIR")) return Fuzzer(std::string(pair)).run();
   Fuzzer(env("CALO_SEED", 1)).run();
 }

@@ -1,5 +1,4 @@
-// See fuzz_case.h. Shrinking is greedy: try the largest removals first, keep each one after which the same failure is
-// still seen, until none is left or time is up.
+// See fuzz_case.h.
 #include "fuzz_case.h"
 
 #include <sys/mman.h>
@@ -14,6 +13,7 @@
 #include <sstream>
 
 #include "base/diagnostic.h"
+#include "driver/reduce.h"
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
@@ -214,326 +214,57 @@ FuzzVerdict judge_apart(const FuzzCase &c, int seconds) {
   return v;
 }
 
-// ---- text ------------------------------------------------------------------------------------------------------
+// ---- text and shrinking ----------------------------------------------------------------------------------------
 
-std::string to_text(const FuzzCase &c, const std::string &remark) {
-  std::ostringstream out;
-  std::istringstream lines(remark);
-  for (std::string line; std::getline(lines, line);) out << "# " << line << "\n";
-  out << c.program << "--- schedule\n" << c.schedule;
-  if (!c.schedule.empty() && c.schedule.back() != '\n') out << "\n";
+namespace {
+
+driver::FailingCase failing(const FuzzCase &c) {
+  driver::FailingCase f{c.program, c.schedule, {}, {}};
   for (const FuzzRun &r : c.runs) {
-    out << "--- run seed=" << r.seed << " special=" << r.special_floats
-        << " padding=" << r.size.padding << " margin=" << r.size.margin
-        << " stride=" << r.size.stride;
-    for (size_t d = 0; d < r.size.mins.size(); d++)
-      out << " " << r.size.mins[d] << "+" << r.size.extents[d];
-    out << "\n";
+    driver::FailingRun run{r.size.mins, r.size.extents, {{"seed", r.seed}}};
+    if (r.special_floats) run.settings["special"] = 1;
+    if (r.size.padding) run.settings["padding"] = static_cast<uint64_t>(r.size.padding);
+    if (r.size.margin) run.settings["margin"] = static_cast<uint64_t>(r.size.margin);
+    if (r.size.stride != 1) run.settings["stride"] = static_cast<uint64_t>(r.size.stride);
+    f.runs.push_back(std::move(run));
   }
-  return out.str();
+  return f;
 }
 
-FuzzCase parse_case(const std::string &text) {
-  FuzzCase c;
-  std::istringstream in(text);
-  int part = 0;
-  for (std::string line; std::getline(in, line);) {
-    if (line.rfind("--- schedule", 0) == 0) {
-      part = 1;
-    } else if (line.rfind("--- run", 0) == 0) {
-      FuzzRun r;
-      std::istringstream words(line.substr(7));
-      for (std::string w; words >> w;) {
-        const size_t eq = w.find('='), plus = w.find('+');
-        if (eq != std::string::npos) {
-          unsigned long long n = std::stoull(w.substr(eq + 1));
-          const std::string key = w.substr(0, eq);
-          if (key == "seed") r.seed = n;
-          if (key == "special") r.special_floats = n != 0;
-          if (key == "padding") r.size.padding = static_cast<int>(n);
-          if (key == "margin") r.size.margin = static_cast<int>(n);
-          if (key == "stride") r.size.stride = static_cast<int>(n);
-        } else if (plus != std::string::npos) {
-          r.size.mins.push_back(std::stoi(w.substr(0, plus)));
-          r.size.extents.push_back(std::stoi(w.substr(plus + 1)));
-        }
-      }
-      c.runs.push_back(r);
-    } else if (part == 1) {
-      c.schedule += line + "\n";
-    } else if (line.empty() || line[0] != '#') {
-      c.program += line + "\n";
-    }
+FuzzCase fuzz_case(const driver::FailingCase &f) {
+  FuzzCase c{f.program, f.schedule, {}};
+  for (const driver::FailingRun &r : f.runs) {
+    const auto setting = [&](const char *name, uint64_t otherwise) {
+      const auto it = r.settings.find(name);
+      return it == r.settings.end() ? otherwise : it->second;
+    };
+    FuzzRun run;
+    run.size.mins = r.mins;
+    run.size.extents = r.extents;
+    run.size.padding = static_cast<int>(setting("padding", 0));
+    run.size.margin = static_cast<int>(setting("margin", 0));
+    run.size.stride = static_cast<int>(setting("stride", 1));
+    run.seed = setting("seed", 1);
+    run.special_floats = setting("special", 0) != 0;
+    c.runs.push_back(std::move(run));
   }
   return c;
 }
 
-// ---- shrinking -------------------------------------------------------------------------------------------------
-
-namespace {
-
-class Shrinker {
-public:
-  Shrinker(FuzzCase c, std::string signature, int seconds)
-      : best_(std::move(c)),
-        signature_(std::move(signature)),
-        end_(std::chrono::steady_clock::now() + std::chrono::seconds(seconds)) {}
-
-  FuzzCase run() {
-    bool changed = true;
-    while (changed && !late()) {
-      changed = drop_runs();
-      changed |= drop_directives();
-      changed |= drop_outputs();
-      changed |= drop_definitions();
-      changed |= simplify_values();
-      changed |= drop_params();
-      changed |= smaller_sizes();
-    }
-    return best_;
-  }
-
-private:
-  bool late() const { return std::chrono::steady_clock::now() > end_; }
-  bool keep(const FuzzCase &c) {
-    if (late()) return false;
-    FuzzVerdict v = judge_apart(c);
-    if (v.kind != FuzzVerdict::Fail || v.signature != signature_) return false;
-    best_ = c;
-    return true;
-  }
-  bool keep(const Program &p) {
-    if (!verify(p).empty()) return false;
-    FuzzCase c = best_;
-    c.program = to_string(p);
-    return keep(c);
-  }
-
-  bool drop_runs() {
-    bool changed = false;
-    for (size_t i = best_.runs.size(); i-- > 0 && best_.runs.size() > 1;) {
-      FuzzCase c = best_;
-      c.runs.erase(c.runs.begin() + static_cast<long>(i));
-      changed |= keep(c);
-    }
-    return changed;
-  }
-
-  static std::vector<std::string> lines_of(const std::string &s) {
-    std::vector<std::string> lines;
-    std::istringstream in(s);
-    for (std::string line; std::getline(in, line);) lines.push_back(line);
-    return lines;
-  }
-  static std::string joined(const std::vector<std::string> &lines) {
-    std::string s;
-    for (const std::string &line : lines) s += line + "\n";
-    return s;
-  }
-  bool drop_directives() {
-    bool changed = false;
-    for (size_t size = 8; size > 0; size /= 2) {
-      for (size_t i = lines_of(best_.schedule).size(); i-- > 1;) {
-        std::vector<std::string> lines = lines_of(best_.schedule);
-        if (i + size > lines.size()) continue;
-        lines.erase(lines.begin() + static_cast<long>(i),
-                    lines.begin() + static_cast<long>(i + size));
-        FuzzCase c = best_;
-        c.schedule = joined(lines);
-        changed |= keep(c);
-      }
-    }
-    return changed;
-  }
-
-  bool drop_outputs() {
-    bool changed = false;
-    for (size_t i = 0; i < parse_program(best_.program).outputs.size(); i++) {
-      Program p = parse_program(best_.program);
-      if (p.outputs.size() < 2) break;
-      p.outputs.erase(p.outputs.begin() + static_cast<long>(i));
-      changed |= keep(without_unread(p));
-    }
-    return changed;
-  }
-  bool drop_definitions() {
-    bool changed = false;
-    Program now = parse_program(best_.program);
-    for (size_t f = now.funcs.size(); f-- > 0;) {
-      for (size_t k = f < now.funcs.size() ? now.funcs[f].definitions.size() : 0; k-- > 1;) {
-        for (bool whole : {true, false}) {
-          Program p = parse_program(best_.program);
-          if (f >= p.funcs.size() || k >= p.funcs[f].definitions.size()) continue;
-          Definition &d = p.funcs[f].definitions[k];
-          if (!whole && !d.predicate.defined()) continue;
-          if (whole) {
-            p.funcs[f].definitions.erase(p.funcs[f].definitions.begin() + static_cast<long>(k));
-          } else {
-            d.predicate = Expr();
-          }
-          changed |= keep(without_unread(p));
-        }
-      }
-      now = parse_program(best_.program);
-    }
-    return changed;
-  }
-
-  static Program without_unread(const Program &p) {
-    Program r;
-    r.name = p.name;
-    r.params = p.params;
-    r.outputs = p.outputs;
-    std::vector<Name> read = p.outputs;
-    for (size_t i = p.funcs.size(); i-- > 0;) {
-      bool needed = false;
-      for (Name n : read) needed |= n == p.funcs[i].name;
-      if (!needed) continue;
-      for (const Definition &d : p.funcs[i].definitions) {
-        for (Name n : called_funcs(d)) read.push_back(n);
-      }
-      r.funcs.insert(r.funcs.begin(), p.funcs[i]);
-    }
-    return r;
-  }
-
-  bool drop_params() {
-    bool changed = false;
-    for (size_t i = parse_program(best_.program).params.size(); i-- > 0;) {
-      Program p = parse_program(best_.program);
-      std::string name = p.params[i]->name;
-      p.params.erase(p.params.begin() + static_cast<long>(i));
-      std::string text = to_string(p);
-      if (contains(text, ("@" + name).c_str())) continue;
-      changed |= keep(p);
-    }
-    return changed;
-  }
-
-  // Every expression of a program: right sides, left sides, predicates.
-  static std::vector<Expr *> slots(Program &p) {
-    std::vector<Expr *> all;
-    for (Function &f : p.funcs) {
-      for (size_t k = 0; k < f.definitions.size(); k++) {
-        Definition &d = f.definitions[k];
-        for (Expr &e : d.values) all.push_back(&e);
-        if (d.predicate.defined()) all.push_back(&d.predicate);
-        if (k > 0) {
-          for (Expr &e : d.args) all.push_back(&e);
-        }
-      }
-    }
-    return all;
-  }
-
-  class Replacer final : public IRMutator {
-  public:
-    Replacer(int position, Expr by) : position_(position), by_(std::move(by)) {}
-    Expr mutate(const Expr &e) override {
-      if (count_++ == position_) return by_;
-      return IRMutator::mutate(e);
-    }
-
-  private:
-    int position_, count_ = 0;
-    Expr by_;
-  };
-  // Sub-expressions in the order that Replacer counts them.
-  class Lister final : public IRMutator {
-  public:
-    std::vector<Expr> found;
-    Expr mutate(const Expr &e) override {
-      found.push_back(e);
-      return IRMutator::mutate(e);
-    }
-  };
-  static std::vector<Expr> list(const Expr &e) {
-    Lister l;
-    l.mutate(e);
-    return l.found;
-  }
-
-  bool try_replace(size_t slot, int position, const Expr &by) {
-    Program p = parse_program(best_.program);
-    Expr *e = slots(p)[slot];
-    *e = Replacer(position, by).mutate(*e);
-    return keep(without_unread(p));
-  }
-
-  bool simplify_values() {
-    bool changed = false;
-    Program now = parse_program(best_.program);
-    size_t n = slots(now).size();
-    for (size_t slot = 0; slot < n && !late(); slot++) {
-      for (int position = 0; !late(); position++) {
-        Program p = parse_program(best_.program);
-        if (slot >= slots(p).size()) break;
-        std::vector<Expr> parts = list(*slots(p)[slot]);
-        if (position >= static_cast<int>(parts.size())) break;
-        const Expr &e = parts[static_cast<size_t>(position)];
-        std::vector<Expr> tries;
-        bool leaf = is_const(e) || e.as<Variable>();
-        if (!leaf) {
-          std::vector<Expr> inner = list(e);
-          if (!e.type().is_handle() && inner.size() > 1) tries.push_back(make_const(e.type(), 1));
-          for (size_t k = 1; k < inner.size() && tries.size() < 6; k++) {
-            if (inner[k].type() == e.type()) tries.push_back(inner[k]);
-          }
-        }
-        for (const Expr &by : tries) {
-          if (equal_text(by, e)) continue;
-          if (try_replace(slot, position, by)) {
-            changed = true;
-            position--;
-            break;
-          }
-        }
-      }
-    }
-    return changed;
-  }
-  static bool equal_text(const Expr &a, const Expr &b) { return to_string(a) == to_string(b); }
-
-  bool smaller_sizes() {
-    bool changed = false;
-    for (size_t r = 0; r < best_.runs.size(); r++) {
-      for (size_t d = 0; d < best_.runs[r].size.mins.size(); d++) {
-        FuzzCase c = best_;
-        if (c.runs[r].size.mins[d] != 0) {
-          c.runs[r].size.mins[d] = 0;
-          changed |= keep(c);
-        }
-        for (int n : {1, 2, 3, 5, 8, 16, 33}) {
-          c = best_;
-          if (n >= c.runs[r].size.extents[d]) break;
-          c.runs[r].size.extents[d] = n;
-          if (keep(c)) {
-            changed = true;
-            break;
-          }
-        }
-      }
-      FuzzCase c = best_;
-      if (c.runs[r].size.padding || c.runs[r].special_floats || c.runs[r].size.margin ||
-          c.runs[r].size.stride != 1) {
-        c.runs[r].size.padding = c.runs[r].size.margin = 0;
-        c.runs[r].size.stride = 1;
-        c.runs[r].special_floats = false;
-        changed |= keep(c);
-      }
-    }
-    return changed;
-  }
-
-  FuzzCase best_;
-  std::string signature_;
-  std::chrono::steady_clock::time_point end_;
-};
-
 }  // namespace
 
+std::string to_text(const FuzzCase &c, const std::string &remark) {
+  return driver::to_text(failing(c), remark);
+}
+
+FuzzCase parse_case(const std::string &text) { return fuzz_case(driver::parse_case(text)); }
+
 FuzzCase shrink(FuzzCase c, const std::string &signature, int seconds) {
-  return Shrinker(std::move(c), signature, seconds).run();
+  const auto fails = [&](const driver::FailingCase &f) {
+    const FuzzVerdict v = judge_apart(fuzz_case(f));
+    return v.kind == FuzzVerdict::Fail && v.signature == signature;
+  };
+  return fuzz_case(driver::reduce(failing(c), fails, seconds));
 }
 
 }  // namespace calotype::test

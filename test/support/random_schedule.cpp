@@ -317,7 +317,8 @@ std::vector<CoverageCell> possible_cells() {
   static const std::vector<std::string> tails = {
       "-",       "Auto",         "GuardWithIf",          "Predicate",       "PredicateLoads",
       "RoundUp", "ShiftInwards", "ShiftInwardsAndBlend", "PredicateStores", "RoundUpAndBlend"};
-  const std::set<std::string> of_rvars = {"-", "Auto", "GuardWithIf", "Predicate"};
+  const std::set<std::string> of_rvars = {"-", "Auto", "GuardWithIf", "Predicate",
+                                          "PredicateStores"};
   std::vector<CoverageCell> cells;
   const auto kind = [&](DirectiveKind k) {
     if (!schedule::is_available(k)) return;

@@ -20,7 +20,8 @@ namespace {
 // Of every directive: names that mean nothing, arguments of the wrong kind, no such update.
 const Codes kCommon = {"S0101", "S0103", "S0105", "S0106", "S0108"};
 // Of every directive about loops: what they do to one another, limits, what may be computed inside.
-const Codes kLoops = {"S0002", "S0104", "S0107", "S0111", "S0112", "S0117", "S0133", "S0134"};
+const Codes kLoops = {"S0002", "S0104", "S0107", "S0111", "S0112",
+                      "S0117", "S0124", "S0133", "S0134"};
 const Codes kFactors = {"S0110", "S0113"};
 const Codes kNames = {"S0109", "S0114"};
 const Codes kStorage = {"S0110", "S0115", "S0117", "S0130", "S0131", "S0132"};

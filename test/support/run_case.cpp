@@ -109,6 +109,11 @@ void CaseBuffer::fill(uint64_t seed, bool special_floats) {
   });
 }
 
+std::vector<uint8_t> CaseBuffer::bytes() const {
+  const auto first = memory_.begin() + static_cast<long>(host_offset_);
+  return {first, first + static_cast<long>(memory_.size() - 2 * kGuard - 64)};
+}
+
 bool CaseBuffer::guards_intact() const {
   for (size_t i = 0; i < host_offset_; i++) {
     if (memory_[i] != kGuardByte) return false;
@@ -253,7 +258,8 @@ CompiledCase::CompiledCase(const ir::Program &p, const schedule::Schedule &s, co
 CompiledCase::~CompiledCase() = default;
 const CaseResult &CompiledCase::compiled() const { return impl_->compiled; }
 
-CaseResult CompiledCase::run(const CaseSize &size, uint64_t seed, bool special_floats) const {
+CaseResult CompiledCase::run(const CaseSize &size, uint64_t seed, bool special_floats,
+                             CaseProbe *probe) const {
   if (impl_->compiled.kind != CaseResult::Same) return impl_->compiled;
   using Kind = lower::LoweredArgument::Kind;
   std::vector<lower::LoweredArgument> args = impl_->lowered.args;
@@ -321,7 +327,13 @@ CaseResult CompiledCase::run(const CaseSize &size, uint64_t seed, bool special_f
     pointers[i] = buffers[i]->raw();
     inputs[args[i].name] = buffers[i]->raw();
   }
+  if (probe) {
+    context.handlers.malloc = probe->malloc;
+    context.handlers.free = probe->free;
+    if (probe->around) probe->around(true);
+  }
   code = impl_->call(&context, pointers);
+  if (probe && probe->around) probe->around(false);
   if (code != 0) {
     // A bound() that does not hold at this size is the schedule's promise broken: refused at run time.
     bool promise = code == halide_error_code_explicit_bounds_too_small;
@@ -330,6 +342,13 @@ CaseResult CompiledCase::run(const CaseSize &size, uint64_t seed, bool special_f
     return r;
   }
 
+  if (probe) {
+    probe->outputs.clear();
+    for (size_t i = 0; i < args.size(); i++) {
+      if (args[i].kind == Kind::OutputBuffer) probe->outputs.push_back(buffers[i]->bytes());
+    }
+    return {};
+  }
   std::vector<halide_buffer_t *> outputs;
   for (size_t i = 0; i < args.size(); i++) {
     if (args[i].kind != Kind::OutputBuffer) continue;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ public:
   /// Random values of every kind: small and extreme integers; floats with NaN, infinities and signed zeros now and then.
   void fill(uint64_t seed, bool special_floats);
   bool guards_intact() const;
+  std::vector<uint8_t> bytes() const;  ///< without the guards
   /// Where the first element differs (all NaNs count as one value), or empty.
   std::string first_difference(const CaseBuffer &other) const;
   /// For floating-point reductions in another order: finite floats may differ by `bound`; all else is not compared.
@@ -53,6 +55,14 @@ struct CaseResult {
   std::vector<Diagnostic> diagnostics = {};  ///< of a refusal
 };
 
+/// A run looked into: what its memory comes from, what it left in the outputs. Nothing is compared.
+struct CaseProbe {
+  void *(*malloc)(void *cx, size_t bytes) = nullptr;
+  void (*free)(void *cx, void *memory) = nullptr;
+  std::function<void(bool begins)> around = {};  ///< called before and after the compiled function
+  std::vector<std::vector<uint8_t>> outputs = {};
+};
+
 /// What turns the lowered program into code: the JIT, an object file, or C source under a compiler.
 enum class CaseBackend { Jit, Object, CGcc, CClang };
 
@@ -64,7 +74,8 @@ public:
   ~CompiledCase();
   /// The refusal, if compiling was refused (Same: it was not).
   const CaseResult &compiled() const;
-  CaseResult run(const CaseSize &size, uint64_t seed, bool special_floats = false) const;
+  CaseResult run(const CaseSize &size, uint64_t seed, bool special_floats = false,
+                 CaseProbe *probe = nullptr) const;
 
 private:
   struct Impl;
