@@ -17,9 +17,8 @@ using namespace Halide;
 
 class Attention : public Generator<Attention> {
 public:
-  GeneratorParam<Type> type{"type",
-                            Float(32),
-                            {{"f32", Float(32)}, {"bf16", BFloat(16)}, {"f16", Float(16)}}};
+  GeneratorParam<Type> type{
+      "type", Float(32), {{"f32", Float(32)}, {"bf16", BFloat(16)}, {"f16", Float(16)}}};
   GeneratorParam<bool> lse{"lse", false};        // another output: log of the sums of exponentials
   GeneratorParam<bool> causal{"causal", false};  // query i sees keys up to i + keys - queries
   GeneratorParam<int> window{"window", 0};       // ... and the last so many of these; 0: all
@@ -34,7 +33,7 @@ public:
   void configure() {
     for (auto *input : {&Q, &K, &V}) input->set_type(type);
     O.set_type(type);
-    if (bias) B = add_input<Buffer<float, 4>>("B");  // [keys, queries, heads, batch]
+    if (bias) B = add_input<Buffer<float, 4>>("B");      // [keys, queries, heads, batch]
     if (lse) LSE = add_output<Buffer<float, 3>>("LSE");  // [queries, heads, batch]
   }
 
@@ -51,8 +50,8 @@ public:
     Expr sees;
     if (causal) sees = k <= position;
     if (window > 0) sees = sees.defined() ? sees && position - k < window : position - k < window;
-    X(k, i, h, b) = sees.defined() ? select(sees, score, -std::numeric_limits<float>::infinity())
-                                   : score;
+    X(k, i, h, b)
+    = sees.defined() ? select(sees, score, -std::numeric_limits<float>::infinity()) : score;
     M(i, h, b) = -std::numeric_limits<float>::infinity();
     M(i, h, b) = max(M(i, h, b), X(r, i, h, b));
     P(k, i, h, b) = exp(X(k, i, h, b) - M(i, h, b));
@@ -73,7 +72,8 @@ private:
   GeneratorInput<Buffer<float, 4>> *B = nullptr;
   GeneratorOutput<Buffer<float, 3>> *LSE = nullptr;
   Var d{"d"}, k{"k"}, i{"i"}, h{"h"}, b{"b"};
-  Func S{"S"}, X{"X"}, M{"M"}, P{"P"}, L{"L"}, A{"A"};
+  Func S{"S"}, X
+  {"X"}, M{"M"}, P{"P"}, L{"L"}, A{"A"};
 };
 
 HALIDE_REGISTER_GENERATOR(Attention, attention)

@@ -12,7 +12,7 @@ using namespace Halide;
 
 class LayerNorm : public Generator<LayerNorm> {
 public:
-  Input<Buffer<float, 2>> input{"input"};  // [columns, rows]
+  Input<Buffer<float, 2>> input{"input"};                  // [columns, rows]
   Input<Buffer<float, 1>> scale{"scale"}, shift{"shift"};  // [columns]
   Input<float> epsilon{"epsilon", 1e-5f};
   Output<Buffer<float, 2>> output{"output"};  // [columns, rows]

@@ -736,6 +736,7 @@ int explain(const Request &r) {
                {"schedule", schedule_name},
                {"estimates", report.missing.empty()},
                {"reordered", report.scheduled.reordered},
+               {"online", report.scheduled.certificates},
                {"stack_bytes", report.cx.stack_bytes},
                {"funcs", funcs},
                {"loop_nest", report.nest}});
@@ -755,6 +756,7 @@ int explain(const Request &r) {
     std::printf("\nloops (no numbers: %s has no estimates)\n", report.missing.c_str());
   }
   std::printf("%s", report.nest.c_str());
+  for (const std::string &c : report.scheduled.certificates) std::printf("\n%s", c.c_str());
   return 0;
 }
 

@@ -118,7 +118,8 @@ struct StorageDim {
 struct Scan {
   ir::Name dim;  ///< empty: none
   int slots = 0;
-  ir::Name with;  ///< the Func at whose place it is computed, if nothing else is said (compute is Inlined)
+  ir::Name
+      with;  ///< the Func at whose place it is computed, if nothing else is said (compute is Inlined)
   bool defined() const { return !dim.empty(); }
 };
 

@@ -182,8 +182,9 @@ private:
     Expr e;
     bool repair = false;
     std::vector<size_t> members;
-    bool narrow = false;  ///< some member has it at every point of a dimension it does not depend on
-    Name func;            ///< once it was made
+    bool narrow =
+        false;  ///< some member has it at every point of a dimension it does not depend on
+    Name func;  ///< once it was made
     std::vector<Name> vars;
   };
 
@@ -243,9 +244,10 @@ private:
       costly_.push_back({e, repair, {}, false, {}, {}});
       found = &costly_.back();
       for (Name v : free_vars(e)) {
-        const bool known = std::any_of(plan_.members.begin(), plan_.members.end(), [&](const Member &m) {
-          return std::find(m.args.begin(), m.args.end(), v) != m.args.end();
-        });
+        const bool known =
+            std::any_of(plan_.members.begin(), plan_.members.end(), [&](const Member &m) {
+              return std::find(m.args.begin(), m.args.end(), v) != m.args.end();
+            });
         const bool domain = std::any_of(plan_.rvars.begin(), plan_.rvars.end(),
                                         [&](const ReductionVariable &r) { return r.var == v; });
         if (known || domain || v == outer_ || v == time_ || v == split_) found->vars.push_back(v);

@@ -40,8 +40,9 @@ TEST_CASE("online: the stages of the pass follow one another in one loop over bl
   CAPTURE(text);
   size_t at = 0;
   for (const char *next :
-       {"for i:", "store M_state:", "for ko of M_state.update(0), L_state.update(0), "
-                                    "O_state.update(0):",
+       {"for i:", "store M_state:",
+        "for ko of M_state.update(0), L_state.update(0), "
+        "O_state.update(0):",
         "produce M_part:", "M_state.update(0)(...)", "produce L_part:", "L_state.update(0)(...)",
         "produce O_part:", "O_state.update(0)(...)", "for d:", "O(...)"}) {
     const size_t found = text.find(next, at);
