@@ -169,11 +169,12 @@ size_t baseline(const std::vector<Candidate> &all) {
 
 struct Verdict {
   bool interpreter = false;
+  size_t reference = 0;  ///< without interpreter: the candidate that others are compared with
   double interpreter_ms = 0;
   bool all_same = true;
 };
 
-/// Fills in each candidate's difference from the interpreter (where asked for, or cheap), else from the first.
+/// Fills in each candidate's difference from the interpreter (where asked for, or cheap), else from one of them.
 std::vector<Image> reference_of(const Request &r, const Algorithm &a, Setup &s) {
   const run::Progress progress("interpreting " + s.filter.name, !r.json);
   return interpret(a, s.filter, s.values);
@@ -181,7 +182,10 @@ std::vector<Image> reference_of(const Request &r, const Algorithm &a, Setup &s) 
 
 Verdict compare(const Request &r, const Algorithm &a, Setup &s, std::vector<Candidate> &all) {
   Verdict v;
-  std::vector<Image> reference = all[0].outputs;
+  // One that keeps the order of reductions, if there is one.
+  while (v.reference < all.size() && all[v.reference].reordered()) v.reference++;
+  if (v.reference == all.size()) v.reference = 0;
+  std::vector<Image> reference = all[v.reference].outputs;
   if (r.check || value_count(reference) <= kSmall) {
     const double start = now_ms();
     reference = reference_of(r, a, s);
@@ -259,7 +263,7 @@ Json results_json(const Algorithm &a, const Setup &s, const std::vector<Candidat
               {"target", a.target.to_string()},
               {"numerics", numeric_mode(a.target)},
               {"outputs", outputs_json(s, all[0].outputs)},
-              {"reference", v.interpreter ? "interpreter" : all[0].choice.label},
+              {"reference", v.interpreter ? "interpreter" : all[v.reference].choice.label},
               {"baseline", base.choice.label},
               {"results", results},
               {"skipped", skipped}};
