@@ -140,3 +140,46 @@ TEST_CASE("online: more keys than queries, none at all, scores of 1e4") {
     CHECK(error(a.run(kRows, {}, queries), expected) <= 8 * textbook + 1e-6);
   }
 }
+
+TEST_CASE("online: written in C++, it is what a file says, and gives the same bits") {
+  const int n = 33;
+  Attention a(n, n, 12);
+  const std::string file =
+      "O.update().split(r.x, ko, ki, 16).reorder(d, i, ki, ko, h).online(ko, {M, L})\n"
+      "M_part.update().unroll(ki, 2)\nO_state.update().vectorize(d, 4)\n";
+  const std::vector<float> expected = a.run(file, {}, n);
+
+  Attention b(n, n, 12);
+  RVar ko("ko"), ki("ki");
+  const std::vector<Func> made =
+      b.O.update().split(b.rk, ko, ki, 16).reorder(d, i, ki, ko, h).online(ko, {b.M, b.L});
+  REQUIRE(made.size() == 6);
+  Func m_part = made[0], o_state = made[5];
+  m_part.update().unroll(ki, 2);
+  o_state.update().vectorize(d, 4);
+  std::vector<float> got(expected.size());
+  Buffer<float> out(got.data(), 12, n, 2);
+  b.pipeline.realize(out);
+  CHECK(got == expected);
+  const std::string text = b.pipeline.schedule_text();
+  CHECK(text.find(".online(ko, {M, L})") != std::string::npos);
+  CHECK(text.find("M_part.update(0).unroll(ki, 2)") != std::string::npos);
+}
+
+TEST_CASE("online: a temperature that depends on the maximum is refused, with the factor") {
+  ImageParam in(Float(32), 2, "in");
+  Func M("M"), L("L");
+  RDom r(0, in.dim(0).extent(), "r");
+  M(i) = -INFINITY;
+  M(i) = max(M(i), in(r, i));
+  L(i) += exp(in(r, i) * M(i));
+  Pipeline p(L);
+  p.load_schedule_text("calotype 1\nL.update().online(r.x, {M})\n", "hot.sched");
+  CHECK_DIAG(p.compile_jit(), "S0801", "in(");
+  const auto from_cpp = [&] {
+    Pipeline again(L);
+    L.update().online(VarOrRVar(r), {M});
+    again.compile_jit();
+  };
+  CHECK_DIAG(from_cpp(), "S0801", "in(");
+}

@@ -92,14 +92,14 @@ TEST_CASE("online: refused with the place of the directive") {
   CHECK_DIAG(softmax("O.compute_root().update(0).online(r.x, {M, M, L})\n"), "S0114", "M twice");
   CHECK_DIAG(softmax("O.compute_root().update(0).online(r.x, {M})\n"), "S0804", "L");
   CHECK_DIAG(softmax("O.compute_root().update(0).online(i, {M, L})\n"), "S0815", "pure variable");
-  CHECK_DIAG(softmax("O.compute_root().update(0).split(r.x, ko, ki, 16).reorder(d, ko, i, ki)"
-                     ".online(ko, {M, L})\n"),
+  CHECK_DIAG(softmax("O.compute_root().update(0).split(r.x, ko, ki, 16).atomic()"
+                     ".reorder(d, ko, i, ki).online(ko, {M, L})\n"),
              "S0815", "lies outside");
   CHECK_DIAG(softmax("O.compute_root().update(0).reorder(r.x, d, i).online(r.x, {M, L})\n"
                      "L_part.compute_at(O, i)\n"),
              "S0816", "exists in the block loop alone");
   CHECK_DIAG(softmax("M.update(0).unroll(r.x, 2)\n" + kOnline), "S0815", "before online");
-  CHECK_DIAG(softmax(kOnline + "M_state.update(0).split(ko, a, b, 2)\n"), "S0133", "not alike");
+  CHECK_DIAG(softmax(kOnline + "M_state.update(0).split(ko, a, b, 2)\n"), "S0103", "ko");
   CHECK_DIAG(softmax(kOnline + "M_state.update(0).parallel(ko)\n"), "S0111", "ko");
   CHECK_DIAG(softmax(kOnline + "M_state.compute_root()\n"), "S0133", "computed at");
   try {
