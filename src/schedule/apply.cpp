@@ -178,7 +178,8 @@ private:
     const ir::Function *f = p_.find(d.func);
     if (!f) return unknown_func(d);
     const std::string key = stage_name(d.func, d.stage);
-    const Reason reason = replay(cx_, *f, state_.funcs.at(f->name), d);
+    Reason reason = replay(cx_, *f, state_.funcs.at(f->name), d);
+    if (reason && d.kind == DirectiveKind::eager_inline) reason = inline_now(cx_, scheduled_, d);
     if (reason) return;
     if (!follows(reason.diagnostic, d)) report(with_use(reason.diagnostic, d));
     failed_.insert(f->name);
@@ -325,10 +326,19 @@ public:
       if (makes_func(d.kind)) {
         if (!resolve_maker(d)) continue;
         push(out, std::move(d));
-      } else if (is_glob(d.func) && !is_func(d.func)) {
-        expand(out, d);
       } else {
-        push(out, std::move(d));
+        std::vector<std::string> subjects;
+        if (is_glob(d.func) && !is_func(d.func)) {
+          subjects = expand(out, d);
+        } else {
+          subjects.push_back(d.func);
+          push(out, d);
+        }
+        // Globs that follow do not mean what is substituted.
+        if (d.kind == DirectiveKind::eager_inline) {
+          for (const std::string &name : subjects)
+            names_.erase(std::remove(names_.begin(), names_.end(), name), names_.end());
+        }
       }
     }
     return out;
@@ -363,16 +373,17 @@ private:
     out.directives.push_back(std::move(d));
   }
 
-  void expand(Schedule &out, const Directive &d) const {
-    bool expanded = false;
+  std::vector<std::string> expand(Schedule &out, const Directive &d) const {
+    std::vector<std::string> matching;
     for (const std::string &name : names_) {
       if (!matches(d.func, name)) continue;
-      expanded = true;
+      matching.push_back(name);
       Directive copy = d;
       copy.func = name;
       push(out, std::move(copy));
     }
-    if (!expanded) push(out, d);
+    if (matching.empty()) push(out, d);
+    return matching;
   }
 
   // False: what it asks for was made before, or is about Funcs of other programs.
