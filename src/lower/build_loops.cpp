@@ -362,7 +362,13 @@ bool LoopBuilder::moves_masked(const Function &f, int stage) const {
   for (const Expr &e : f.definitions[static_cast<size_t>(stage)].values) {
     for_each_expr(e, [&](const Expr &x) {
       const Call *c = x.as<Call>();
-      if (c && (c->call_type == CallType::Halide || c->call_type == CallType::Image)) look(c->type);
+      if (!c || (c->call_type != CallType::Halide && c->call_type != CallType::Image)) return;
+      look(c->type);
+      for (const Expr &a : c->args) {
+        for_each_expr(a, [&](const Expr &i) {  // else lanes are gathered one by one
+          all = all && (i.as<Variable>() || i.as<IntImm>() || i.as<Add>() || i.as<Sub>());
+        });
+      }
     });
   }
   return all;

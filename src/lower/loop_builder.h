@@ -49,7 +49,8 @@ private:
   /// after the other where the machine cannot mask them.
   ir::Stmt whole_or_rest(const StageRef &s, const OpenLoop &loop, int lanes,
                          const ir::Stmt &body) const;
-  /// Whether all that the stage reads and writes moves in masked vectors at once.
+  /// Whether all that the stage reads and writes moves in masked vectors at once: types that the machine masks, at
+  /// neighbouring places.
   bool moves_masked(const ir::Function &f, int stage) const;
   ir::Stmt build_compute(const StageRef &s);
   /// Marks an update whose iterations may meet at one element while they run at once.
