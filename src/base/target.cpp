@@ -290,6 +290,12 @@ bool Target::validate_target_string(const std::string &text) {
   }
 }
 
+bool Target::has_masked_moves(int element_bytes) const {
+  const bool bytes_too = features_any_of({AVX512_Skylake, AVX512_Cannonlake, AVX512_Zen4,
+                                          AVX512_Zen5, AVX512_SapphireRapids, AVX10_1});
+  const bool words = bytes_too || features_any_of({AVX, AVX2, AVX512, AVX512_KNL});
+  return element_bytes >= 4 ? words : bytes_too;
+}
 bool Target::features_any_of(const std::vector<Feature> &fs) const {
   return std::any_of(fs.begin(), fs.end(), [&](Feature f) { return has_feature(f); });
 }

@@ -47,6 +47,8 @@ struct CALO_EXPORT Target {
 
   bool has_feature(Feature f) const { return features_.test(f); }
   bool features_any_of(const std::vector<Feature> &fs) const;
+  /// Whether one instruction moves the wanted lanes of a vector of such elements between memory and registers.
+  bool has_masked_moves(int element_bytes) const;
   bool features_all_of(const std::vector<Feature> &fs) const;
   void set_feature(Feature f, bool value = true);
   void set_features(const std::vector<Feature> &fs, bool value = true);

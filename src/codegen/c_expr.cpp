@@ -505,6 +505,13 @@ CEmitter::Value CEmitter::call(const ir::Call *op) {
     case Intrinsic::buffer_set_bounds:
     case Intrinsic::buffer_set_type: set_buffer(op); return nothing;
     case Intrinsic::error: leave(error_call(op)); return nothing;
+    case Intrinsic::prefetch: {
+      const int64_t size = ((*ir::as_const_int(op->args[2]) >> 8 & 0xff) + 7) / 8;
+      const std::string memory = symbols_.find(op->args[0].as<ir::Variable>()->name)->text;
+      line("__builtin_prefetch((const void *)((uintptr_t)" + memory + " + (uintptr_t)(" +
+           wide(op->args[1]).text + " * " + std::to_string(size) + ")));");
+      return nothing;
+    }
     default: break;
   }
   if (ir::intrinsic_class(op->op) != ir::IntrinsicClass::Core) {

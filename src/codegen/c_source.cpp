@@ -182,6 +182,8 @@ void CEmitter::assertion(const ir::AssertStmt *op) {
 }
 
 void CEmitter::loop(const ir::For *op) {
+  if (op->for_type == ir::ForType::Concurrent)
+    raise(Diagnostic("T0103", {}, "no C source for async").fix("-e object has code for it"));
   CALO_ASSERT(op->for_type == ir::ForType::Serial || op->for_type == ir::ForType::Parallel,
               "loop " + op->name.str() + " of this kind should have been lowered");
   const std::string min = wide(op->min).text, extent = wide(op->extent).text;

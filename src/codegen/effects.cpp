@@ -209,6 +209,16 @@ Value *Emitter::buffer_make(const ir::Call *op) {
   return buffer;
 }
 
+// prefetch(memory, index, packed type): for reading, to stay in all caches.
+Value *Emitter::prefetch(const ir::Call *op) {
+  const int64_t size = ((*ir::as_const_int(op->args[2]) >> 8 & 0xff) + 7) / 8;
+  Value *at = b_.CreateMul(wide(op->args[1]), b_.getInt64(static_cast<uint64_t>(size)));
+  Value *address = b_.CreateGEP(b_.getInt8Ty(), expr(op->args[0]), at);  // may lie outside
+  b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                     {address, b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+  return b_.getInt32(0);
+}
+
 // extern_stage(C function, arguments...): the function fails where the C function does.
 Value *Emitter::extern_stage(const ir::Call *op) {
   const std::string &name = op->args[0].as<ir::StringImm>()->value;

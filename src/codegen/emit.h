@@ -177,6 +177,7 @@ private:
   Value *require(const ir::Call *op);
   Value *trace(const ir::Call *op);
   Value *buffer_make(const ir::Call *op);
+  Value *prefetch(const ir::Call *op);
   Value *extern_stage(const ir::Call *op);
   Value *memo(const ir::Call *op);
   Value *foreign_call(const ir::Call *op);
@@ -234,8 +235,9 @@ private:
   void store_at(const ir::Name &name, Type t, Value *value, Value *pointer);
   Value *masked_load(const ir::Name &name, Type t, Value *pointer, Value *mask);
   void masked_store(const ir::Name &name, Type t, Value *value, Value *pointer, Value *mask);
-  bool masks_are_cheap(Type t) const;
   bool is_whole(const ir::Name &name) const;
+  Value *mask_bits(Value *mask);
+  llvm::Function *part_function(Type t, bool store);
   void annotate(Value *access, const ir::Name &name);
   Value *from_memory(Type t, Value *v);
   Value *to_memory(Type t, Value *v);

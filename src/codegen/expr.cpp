@@ -256,6 +256,7 @@ Value *Emitter::call(const ir::Call *op) {
     case IntrinsicOp::require: return require(op);
     case IntrinsicOp::trace: return trace(op);
     case IntrinsicOp::buffer_make: return buffer_make(op);
+    case IntrinsicOp::prefetch: return prefetch(op);
     case IntrinsicOp::extern_stage: return extern_stage(op);
     case IntrinsicOp::memo_lookup:
     case IntrinsicOp::memo_store: return memo(op);

@@ -276,8 +276,10 @@ void Emitter::loop_body(const ir::For *op, Value *i) {
 }
 
 void Emitter::loop(const ir::For *op) {
-  CALO_ASSERT(op->for_type == ir::ForType::Serial || op->for_type == ir::ForType::Parallel,
-              "loop " + op->name.str() + " of this kind should have been lowered");
+  const bool concurrent = op->for_type == ir::ForType::Concurrent;
+  CALO_ASSERT(
+      op->for_type == ir::ForType::Serial || op->for_type == ir::ForType::Parallel || concurrent,
+      "loop " + op->name.str() + " of this kind should have been lowered");
   const int64_t *count = ir::as_const_int(op->extent);
   if (count && *count <= 0) return;
   Form first = form(op->min);
@@ -287,7 +289,7 @@ void Emitter::loop(const ir::For *op) {
   }
   Value *min = materialise(first);
   Value *extent = wide(op->extent);
-  if (op->for_type == ir::ForType::Parallel) return parallel_loop(op, min, extent);
+  if (op->for_type == ir::ForType::Parallel || concurrent) return parallel_loop(op, min, extent);
 
   llvm::BasicBlock *body = new_block(op->name.c_str()), *after = new_block("after");
   Value *end = b_.CreateAdd(min, extent, "", false, true);
@@ -309,7 +311,8 @@ void Emitter::loop(const ir::For *op) {
   b_.SetInsertPoint(after);
 }
 
-// int BODY(context, i, closure): the closure holds what the body uses of the values around it.
+// int BODY(context, i, closure): the closure holds what the body uses of the values around it. Where iterations are
+// concurrent, the memory `name.state` holds what they wait for.
 void Emitter::parallel_loop(const ir::For *op, Value *min, Value *extent) {
   UsedNames used;
   used.visit_stmt(op->body);
@@ -369,7 +372,10 @@ void Emitter::parallel_loop(const ir::For *op, Value *min, Value *extent) {
 
   Value *low = b_.CreateTrunc(min, b_.getInt32Ty()),
         *count = b_.CreateTrunc(extent, b_.getInt32Ty());
-  Value *code = call_extern(*find_extern("calo_par_for"), {body, low, count, closure});
+  Value *code = op->for_type == ir::ForType::Concurrent
+                    ? call_extern(*find_extern("calo_run_concurrently"),
+                                  {body, count, closure, host(op->name + ".state")})
+                    : call_extern(*find_extern("calo_par_for"), {body, low, count, closure});
   llvm::BasicBlock *bad = new_block("failed"), *good = new_block("done");
   b_.CreateCondBr(b_.CreateIsNull(code), good, bad,
                   llvm::MDBuilder(cx_).createLikelyBranchWeights());

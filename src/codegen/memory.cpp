@@ -52,16 +52,6 @@ void Emitter::store_at(const ir::Name &name, Type t, Value *value, Value *pointe
   annotate(b_.CreateAlignedStore(to_memory(t, value), pointer, llvm::Align(t.bytes())), name);
 }
 
-// Whether the machine has masked moves of this element; LLVM otherwise tests and moves each lane.
-bool Emitter::masks_are_cheap(Type t) const {
-  bool bytes_too = target_.features_any_of({Target::AVX512_Skylake, Target::AVX512_Cannonlake,
-                                            Target::AVX512_Zen4, Target::AVX512_Zen5,
-                                            Target::AVX512_SapphireRapids, Target::AVX10_1});
-  bool words = bytes_too || target_.features_any_of(
-                                {Target::AVX, Target::AVX2, Target::AVX512, Target::AVX512_KNL});
-  return t.bytes() >= 4 ? words : bytes_too;
-}
-
 bool Emitter::is_whole(const ir::Name &name) const {
   const Symbol *s = symbols_.find(name);
   return s && s->whole;
@@ -74,13 +64,12 @@ Value *Emitter::masked_load(const ir::Name &name, Type t, Value *pointer, Value 
     return b_.CreateSelect(mask, v, llvm::Constant::getNullValue(v->getType()));
   }
   llvm::Align align(t.bytes());
-  auto masked = [&] {
+  if (target_.has_masked_moves(t.bytes())) {
     Value *v =
         b_.CreateMaskedLoad(memory, pointer, align, mask, llvm::Constant::getNullValue(memory));
     annotate(v, name);
-    return v;
-  };
-  if (masks_are_cheap(t)) return from_memory(t, masked());
+    return from_memory(t, v);
+  }
   // Nearly always every lane is wanted: one whole access then.
   llvm::BasicBlock *whole = new_block("whole"), *part = new_block("part"),
                    *after = new_block("loaded");
@@ -90,7 +79,8 @@ Value *Emitter::masked_load(const ir::Name &name, Type t, Value *pointer, Value 
   annotate(all, name);
   b_.CreateBr(after);
   b_.SetInsertPoint(part);
-  Value *some = masked();
+  Value *some = b_.CreateCall(part_function(t, false), {pointer, mask_bits(mask)});
+  annotate(some, name);
   b_.CreateBr(after);
   b_.SetInsertPoint(after);
   llvm::PHINode *phi = b_.CreatePHI(memory, 2);
@@ -108,8 +98,8 @@ void Emitter::masked_store(const ir::Name &name, Type t, Value *value, Value *po
   }
   value = to_memory(t, value);
   llvm::Align align(t.bytes());
-  auto masked = [&] { annotate(b_.CreateMaskedStore(value, pointer, align, mask), name); };
-  if (masks_are_cheap(t)) return masked();
+  if (target_.has_masked_moves(t.bytes()))
+    return annotate(b_.CreateMaskedStore(value, pointer, align, mask), name);
   llvm::BasicBlock *whole = new_block("whole"), *part = new_block("part"),
                    *after = new_block("stored");
   b_.CreateCondBr(b_.CreateAndReduce(mask), whole, part);
@@ -117,9 +107,63 @@ void Emitter::masked_store(const ir::Name &name, Type t, Value *value, Value *po
   annotate(b_.CreateAlignedStore(value, pointer, align), name);
   b_.CreateBr(after);
   b_.SetInsertPoint(part);
-  masked();
+  annotate(b_.CreateCall(part_function(t, true), {pointer, mask_bits(mask), value}), name);
   b_.CreateBr(after);
   b_.SetInsertPoint(after);
+}
+
+// Lane k as bit k of an integer of whole words.
+Value *Emitter::mask_bits(Value *mask) {
+  const auto n = static_cast<unsigned>(Ops::lanes(mask));
+  Value *bits = b_.CreateBitCast(mask, b_.getIntNTy(n));
+  return b_.CreateZExt(bits, b_.getIntNTy((n + 31) / 32 * 32));
+}
+
+// Moves the lanes that are on between memory and a vector, one after the other, where no instruction does: a function of
+// the module for each type, since the code for each lane would be far from small. The other lanes of a load are 0.
+//   vector PART(memory, bits)     PART(memory, bits, vector)
+llvm::Function *Emitter::part_function(Type t, bool store) {
+  const std::string name = (store ? "part.store." : "part.load.") + to_string(t);
+  if (llvm::Function *f = module_.getFunction(name)) return f;
+  llvm::Type *vector = ops_.memory_type(t), *element = vector->getScalarType();
+  llvm::Type *bits_type = b_.getIntNTy((static_cast<unsigned>(t.lanes()) + 31) / 32 * 32);
+  std::vector<llvm::Type *> params = {b_.getPtrTy(), bits_type};
+  if (store) params.push_back(vector);
+  auto *type = llvm::FunctionType::get(store ? b_.getVoidTy() : vector, params, false);
+  llvm::Function *f = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, module_);
+  f->addFnAttr(llvm::Attribute::NoInline);
+  f->addFnAttr(llvm::Attribute::Cold);
+  f->setOnlyAccessesArgMemory();
+  if (!store) f->setOnlyReadsMemory();
+  llvm::IRBuilder<>::InsertPointGuard keep(b_);
+  auto *entry = llvm::BasicBlock::Create(cx_, "entry", f);
+  auto *lane = llvm::BasicBlock::Create(cx_, "lane", f);
+  auto *done = llvm::BasicBlock::Create(cx_, "done", f);
+  b_.SetInsertPoint(entry);
+  Value *lanes = b_.CreateAlloca(vector);
+  b_.CreateStore(store ? static_cast<Value *>(f->getArg(2)) : llvm::Constant::getNullValue(vector),
+                 lanes);
+  Value *zero = llvm::ConstantInt::get(bits_type, 0), *one = llvm::ConstantInt::get(bits_type, 1);
+  b_.CreateCondBr(b_.CreateICmpEQ(f->getArg(1), zero), done, lane);
+  b_.SetInsertPoint(lane);
+  llvm::PHINode *bits = b_.CreatePHI(bits_type, 2);
+  Value *k = b_.CreateZExtOrTrunc(
+      b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, b_.getTrue()), b_.getInt64Ty());
+  Value *memory = b_.CreateGEP(element, f->getArg(0), k), *slot = b_.CreateGEP(element, lanes, k);
+  const llvm::Align align(t.element_of().bytes());
+  b_.CreateAlignedStore(b_.CreateAlignedLoad(element, store ? slot : memory, align),
+                        store ? memory : slot, align);
+  Value *rest = b_.CreateAnd(bits, b_.CreateSub(bits, one));
+  bits->addIncoming(f->getArg(1), entry);
+  bits->addIncoming(rest, lane);
+  b_.CreateCondBr(b_.CreateICmpEQ(rest, zero), done, lane);
+  b_.SetInsertPoint(done);
+  if (store) {
+    b_.CreateRetVoid();
+  } else {
+    b_.CreateRet(b_.CreateLoad(vector, lanes));
+  }
+  return f;
 }
 
 // ---- loads --------------------------------------------------------------------------------------------------------
@@ -188,12 +232,22 @@ Value *Emitter::load_lanes(const ir::Name &name, Type t, const Expr &index, Valu
     split_uniform(index, &rest, &common);
     if (auto at = clamped_ramp(rest)) return clamped_load(name, t, common, *at);
   }
-  std::vector<Value *> pointers = lane_addresses(name, t, index), lanes;
-  for (int k = 0; k < n; k++) {
-    auto one = [&] { return load_at(name, t.element_of(), pointers[k]); };
-    lanes.push_back(mask ? when(ops_.lane(mask, k), ops_.type(t.element_of()), one) : one());
-  }
-  return ops_.concat(lanes);
+  auto gather = [&] {
+    std::vector<Value *> pointers = lane_addresses(name, t, index), lanes;
+    // Lanes that are off read where one that is on does.
+    Value *safe = pointers.back();
+    for (int k = n - 1; mask && k-- > 0;)
+      safe = b_.CreateSelect(ops_.lane(mask, k), pointers[static_cast<size_t>(k)], safe);
+    for (int k = 0; k < n; k++) {
+      Value *p = pointers[static_cast<size_t>(k)];
+      if (mask) p = b_.CreateSelect(ops_.lane(mask, k), p, safe);
+      lanes.push_back(load_at(name, t.element_of(), p));
+    }
+    return ops_.concat(lanes);
+  };
+  if (!mask) return gather();
+  Value *all = when(any_lane(mask), type, gather);
+  return b_.CreateSelect(mask, all, llvm::Constant::getNullValue(type));
 }
 
 // Clamped coordinates next to each other: one vector where no clamp bites, else a function that

@@ -1,7 +1,7 @@
 // The same language under the names that Halide programs use: namespace Halide, HALIDE_ macros.
 //
 // Compatibility is of interface and meaning; the implementation is calotype's. Names of what is not
-// available yet compile and are refused by name when used (L0901, S0901).
+// available yet compile and are refused by name when used (L0901).
 #pragma once
 
 #include <cstdint>

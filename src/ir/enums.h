@@ -12,7 +12,8 @@ enum class ForType : uint8_t {
   Unrolled,
   GPUBlock,
   GPUThread,
-  GPULane
+  GPULane,
+  Concurrent  ///< iterations may wait for one another: each has a thread of its own
 };
 enum class MemoryType : uint8_t {
   Auto,

@@ -3,7 +3,9 @@
 #include "interpret.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <unordered_set>
 
 #include "../base/diagnostic.h"
 #include "../base/stack.h"
@@ -103,6 +105,36 @@ void Interpreter::unspecified(const std::string &what) {
   }
 }
 
+// Whether two elements share an address: then the buffer has no defined contents. Where each stride passes the reach of
+// all smaller ones there are none; other layouts are looked at element by element.
+bool overlaps_itself(const halide_buffer_t &b) {
+  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, steps
+  for (int d = 0; d < b.dimensions; d++) {
+    if (b.dim[d].extent <= 0) return false;
+    if (b.dim[d].extent > 1)
+      dims.emplace_back(std::abs(int64_t(b.dim[d].stride)), b.dim[d].extent - 1);
+  }
+  std::sort(dims.begin(), dims.end());
+  int64_t reach = 0;
+  bool nested = true;
+  for (const auto &[stride, steps] : dims) {
+    nested = nested && stride > reach;
+    reach += stride * steps;
+  }
+  if (nested) return false;
+  std::unordered_set<int64_t> offsets{0};
+  for (const auto &[stride, steps] : dims) {
+    std::unordered_set<int64_t> next;
+    for (int64_t offset : offsets) {
+      for (int64_t i = 0; i <= steps; i++) {
+        if (!next.insert(offset + i * stride).second) return true;
+      }
+    }
+    offsets = std::move(next);
+  }
+  return false;
+}
+
 void Interpreter::name_output_buffers(const std::vector<halide_buffer_t *> &outputs) {
   size_t next = 0;
   for (Name name : p_.outputs) {
@@ -114,6 +146,10 @@ void Interpreter::name_output_buffers(const std::vector<halide_buffer_t *> &outp
       }
       check_rank(outputs[next], f->dimensions(), name);
       buffer_scalar(outputs[next], f->types[i], name);
+      if (overlaps_itself(*outputs[next])) {
+        raise(Diagnostic("R0101", f->loc,
+                         "buffer " + name.str() + " overlaps itself: elements of it share memory"));
+      }
       if (i < f->outputs.size() && f->outputs[i].defined())
         output_buffers_[f->outputs[i]->name] = outputs[next];
     }

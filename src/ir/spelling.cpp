@@ -9,7 +9,7 @@ namespace calotype::ir {
 namespace {
 
 const char *const kForTypes[] = {"for",       "parallel",   "vectorized", "unrolled",
-                                 "gpu_block", "gpu_thread", "gpu_lane"};
+                                 "gpu_block", "gpu_thread", "gpu_lane",   "concurrent"};
 const char *const kMemoryTypes[] = {"auto",         "heap",       "stack",
                                     "register",     "gpu_shared", "gpu_texture",
                                     "locked_cache", "vtcm",       "amx_tile"};
@@ -29,10 +29,10 @@ bool read_word(const char *const (&words)[N], const std::string &word, T *out) {
 
 bool is_keyword(const std::string &word) {
   static const auto *words = new std::unordered_set<std::string>{
-      "true",       "false",    "nan",      "inf",         "undefined",  "let",      "in",
-      "if",         "else",     "extern",   "pure_extern", "assert",     "produce",  "consume",
-      "atomic",     "combine",  "for",      "parallel",    "vectorized", "unrolled", "gpu_block",
-      "gpu_thread", "gpu_lane", "allocate", "realize",     "float_bits"};
+      "true",       "false",    "nan",      "inf",         "undefined",  "let",       "in",
+      "if",         "else",     "extern",   "pure_extern", "assert",     "produce",   "consume",
+      "atomic",     "combine",  "for",      "parallel",    "vectorized", "unrolled",  "gpu_block",
+      "gpu_thread", "gpu_lane", "allocate", "realize",     "float_bits", "concurrent"};
   return words->count(word) > 0;
 }
 

@@ -41,6 +41,7 @@ Arity arity_of(Intrinsic op) {
     case Intrinsic::promise_clamped:
     case Intrinsic::buffer_set_type: return {3, 3};
     case Intrinsic::if_then_else: return {2, 3};
+    case Intrinsic::prefetch: return {1, 3};
     case Intrinsic::random:
     case Intrinsic::print:
     case Intrinsic::trace:

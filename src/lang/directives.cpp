@@ -603,6 +603,10 @@ Func &Func::add_trace_tag(const std::string &tag, SrcLoc at) {
   append(body_, 0, DirectiveKind::add_trace_tag, {text}, at);
   return *this;
 }
+Func &Func::eager_inline(SrcLoc at) {
+  append(body_, 0, DirectiveKind::eager_inline, {}, at);
+  return *this;
+}
 Func &Func::no_profiling(SrcLoc at) {
   append(body_, 0, DirectiveKind::no_profiling, {}, at);
   return *this;

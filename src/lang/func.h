@@ -220,10 +220,12 @@ public:
   Stage &always_partition(const VarOrRVar &x, const Rest &...rest) {
     return always_partition(std::vector<VarOrRVar>{x, VarOrRVar(rest, x.loc)...}, x.loc);
   }
-  Stage &prefetch(const Func &f, const VarOrRVar &at, const VarOrRVar &from, const Expr &offset,
+  Stage &prefetch(const Func &f, const VarOrRVar &at, const VarOrRVar &from,
+                  const Expr &offset = Expr(1),
                   PrefetchBoundStrategy s = PrefetchBoundStrategy::GuardWithIf);
   Stage &prefetch(const ImageParam &image, const VarOrRVar &at, const VarOrRVar &from,
-                  const Expr &offset, PrefetchBoundStrategy s = PrefetchBoundStrategy::GuardWithIf);
+                  const Expr &offset = Expr(1),
+                  PrefetchBoundStrategy s = PrefetchBoundStrategy::GuardWithIf);
   Stage &hexagon(const VarOrRVar &x);
 
   Stage &gpu_threads(const std::vector<VarOrRVar> &vars, DeviceAPI api = DeviceAPI::Default_GPU);
@@ -437,12 +439,13 @@ public:
   template <typename... Args> Func &always_partition(const VarOrRVar &x, const Args &...rest) {
     return stage([&](Stage &s) { s.always_partition(x, rest...); });
   }
-  Func &prefetch(const Func &f, const VarOrRVar &at, const VarOrRVar &from, const Expr &offset,
+  Func &prefetch(const Func &f, const VarOrRVar &at, const VarOrRVar &from,
+                 const Expr &offset = Expr(1),
                  PrefetchBoundStrategy strategy = PrefetchBoundStrategy::GuardWithIf) {
     return stage([&](Stage &s) { s.prefetch(f, at, from, offset, strategy); });
   }
   Func &prefetch(const ImageParam &image, const VarOrRVar &at, const VarOrRVar &from,
-                 const Expr &offset,
+                 const Expr &offset = Expr(1),
                  PrefetchBoundStrategy strategy = PrefetchBoundStrategy::GuardWithIf) {
     return stage([&](Stage &s) { s.prefetch(image, at, from, offset, strategy); });
   }
@@ -501,6 +504,8 @@ public:
   Func &trace_stores(SrcLoc at = SrcLoc::here());
   Func &trace_realizations(SrcLoc at = SrcLoc::here());
   Func &add_trace_tag(const std::string &tag, SrcLoc at = SrcLoc::here());
+  /// Substitutes the Func into its readers before the directives that follow are applied.
+  Func &eager_inline(SrcLoc at = SrcLoc::here());
   Func &no_profiling(SrcLoc at = SrcLoc::here());
   /// Estimates of the region asked for; no directive.
   Func &set_estimate(const Var &v, const Expr &min, const Expr &extent, SrcLoc at = SrcLoc::here());

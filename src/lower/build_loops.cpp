@@ -2,7 +2,7 @@
 // (site_regions.h), and builds storage (func_storage.h), loops and definitions below them.
 //
 // Pure stages whose blocks end in vectors are built twice where their extent is not known: blocks that shift inwards
-// where the extent allows, else loops that end early (stage_loops.h).
+// where the extent allows, else whole vectors and a rest (stage_loops.h).
 #include <algorithm>
 #include <utility>
 
@@ -10,6 +10,7 @@
 #include "../ir/visit.h"
 #include "check_promises.h"
 #include "extern_stages.h"
+#include "fetch_ahead.h"
 #include "func_storage.h"
 #include "loop_builder.h"
 
@@ -101,9 +102,12 @@ Stmt LoopBuilder::build_site(const LoopNode &parent, RegionFinder::Site site,
     for (Name out : c_.program.outputs)
       c_.cx.output_regions[out] = c_.symbols.expand(here.found.funcs.at(out).stored);
   }
+  Stmt ahead;
+  if (parent.kind == LoopNode::Kind::Loop) ahead = fetch_ahead(c_, parent, here);
   Stmt body = build_children(parent, here);
   c_.symbols.forget(outer);
-  return with_lets(here.lets, body);
+  body = with_lets(here.lets, body);
+  return ahead.defined() ? make_block(ahead, body) : body;
 }
 
 // Loops cannot be shared with a Func that nothing needs: it has no loops.
@@ -318,9 +322,11 @@ Stmt LoopBuilder::build_loop(const LoopNode &n) {
                 open.loops->loop_min(var),
                 open.loops->loop_extent(var),
                 {}};
+  int lanes = 0;  // of whole vectors, where the loop ends early
   bool fixed_length = loop.kind == ForType::Vectorized || loop.kind == ForType::Unrolled;
   if (fixed_length && !as_const_int(loop.extent)) {
     if (c_.mode == TailMode::Shift) refuse_unknown_extent(open.stage.func, n.loop);
+    lanes = open.loops->lanes(var);
     loop.kind = ForType::Serial;
   }
   if (n.loop.partition != Partition::Auto) c_.cx.partition[loop.name] = n.loop.partition;
@@ -342,7 +348,43 @@ Stmt LoopBuilder::build_loop(const LoopNode &n) {
   open.fixed.erase(var);
   loop = c_.loops.back();
   c_.loops.pop_back();
-  return with_marks(loop.marks, make_for(loop.name, loop.min, loop.extent, loop.kind, body));
+  Stmt s = make_for(loop.name, loop.min, loop.extent, loop.kind, body);
+  if (lanes > 1) s = whole_or_rest(open.stage, loop, lanes, body);
+  return with_marks(loop.marks, s);
+}
+
+Stmt LoopBuilder::whole_or_rest(const StageRef &s, const OpenLoop &loop, int lanes,
+                                const Stmt &body) const {
+  const auto vector = [&](const Stmt &lane) {
+    return make_for(loop.name, loop.min, c32(lanes), ForType::Vectorized, lane);
+  };
+  Stmt rest;
+  if (moves_masked(*c_.program.find(s.func), s.stage)) {
+    const Expr inside = make_lt(make_var(loop.name), simplify(make_add(loop.min, loop.extent)));
+    rest = vector(make_if(make_likely(inside), body));
+  } else {
+    rest = make_for(loop.name, loop.min, loop.extent, ForType::Serial, body);
+  }
+  return make_if(make_ge(loop.extent, c32(lanes)), vector(body), rest);
+}
+
+bool LoopBuilder::moves_masked(const Function &f, int stage) const {
+  bool all = true;
+  const auto look = [&](Type t) { all = all && c_.cx.target.has_masked_moves(t.bytes()); };
+  for (const Type &t : f.types) look(t);
+  for (const Expr &e : f.definitions[static_cast<size_t>(stage)].values) {
+    for_each_expr(e, [&](const Expr &x) {
+      const Call *c = x.as<Call>();
+      if (!c || (c->call_type != CallType::Halide && c->call_type != CallType::Image)) return;
+      look(c->type);
+      for (const Expr &a : c->args) {
+        for_each_expr(a, [&](const Expr &i) {  // else lanes are gathered one by one
+          all = all && (i.as<Variable>() || i.as<IntImm>() || i.as<Add>() || i.as<Sub>());
+        });
+      }
+    });
+  }
+  return all;
 }
 
 Stmt LoopBuilder::build_compute(const StageRef &s) {

@@ -12,6 +12,7 @@
 #include "../analysis/simplify.h"
 #include "../base/diagnostic.h"
 #include "../ir/visit.h"
+#include "../schedule/directive.h"
 #include "passes.h"
 
 namespace calotype::lower {
@@ -179,6 +180,10 @@ private:
       check_coordinates(b, s);
       check_device(b, s);
       check_alignment(b, s);
+    }
+    for (const Function &f : cx_.program.funcs) {
+      for (const schedule::StageState &stage : cx_.state->of(f.name).stages)
+        check_factors(f, stage, s);
     }
     Expr empty = nothing_to_do();
     for (const LoweredArgument &b : buffers_) check_region(b, empty, s);
@@ -369,10 +374,50 @@ private:
       if (is_const_one(ok)) continue;
       Expr who = input && !names.empty() ? make_string(names) : null_string();
       Expr line = where.empty() ? null_string() : make_string(where);
+      const std::string rounded = input ? "" : rounds(b);
       s.push_back(check(ok, "calo_error_out_of_bounds",
                         {name_of(b), c32(d), i64(r.min), i64(r.max), i64(min), i64(max), who, line,
-                         null_string()}));
+                         rounded.empty() ? null_string() : make_string(rounded)}));
     }
+  }
+
+  // Factors that arguments decide must be at least 1, where the state that has them runs. (Code counts those below as 1,
+  // so that regions are bounded whatever the number.)
+  void check_factors(const Function &f, const schedule::StageState &stage, std::vector<Stmt> &s) {
+    Expr elsewhere = make_bool(false);  // another state runs
+    for (const Expr &e : stage.assumed) elsewhere = make_or(elsewhere, make_not(e));
+    for (const schedule::Specialization &sp : stage.specializations) {
+      elsewhere = make_or(elsewhere, sp.condition);
+      check_factors(f, sp.state, s);
+    }
+    if (stage.fails()) return;
+    for (const schedule::Relation &r : stage.relations) {
+      const Max *at_least_one = r.factor.defined() ? r.factor.as<Max>() : nullptr;
+      if (r.kind != schedule::Relation::Kind::Split || !at_least_one) continue;
+      const Expr factor = at_least_one->a;
+      s.push_back(check(simplify(make_or(elsewhere, make_ge(factor, c32(1)))),
+                        "calo_error_split_factor",
+                        {make_string(f.name.str()), make_string(r.old.str()), i64(factor)}));
+    }
+  }
+
+  // What to do where the schedule rounds the extents that are written up; empty if it does not.
+  std::string rounds(const LoweredArgument &b) const {
+    for (Name out : cx_.program.outputs) {
+      const bool of_tuple = b.name.compare(0, out.str().size() + 1, out + ".") == 0;
+      if (b.name != out.str() && !of_tuple) continue;
+      for (const schedule::StageState *s : schedule::variants_of(cx_.state->of(out).stages[0])) {
+        for (const schedule::Relation &r : s->relations) {
+          if (r.tail != TailStrategy::RoundUp && r.tail != TailStrategy::RoundUpAndBlend &&
+              r.tail != TailStrategy::PredicateLoads)
+            continue;
+          return "the schedule splits " + r.old + " with " + schedule::tail_name(r.tail) +
+                 ", which writes whole blocks: pass an extent that the factor divides, or use "
+                 "TailStrategy::Auto";
+        }
+      }
+    }
+    return {};
   }
 
   // [lowest byte, one past the highest byte] of a buffer.

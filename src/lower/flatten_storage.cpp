@@ -101,6 +101,14 @@ public:
 
   Expr visit(const Call *op) override {
     if (op->op == Intrinsic::buffer_make) return buffer(op);
+    if (op->op == Intrinsic::prefetch) {
+      const Expr read = mutate(op->args[0]);
+      const Load *l = read.as<Load>();
+      const Type t = l->type;
+      return make_intrinsic(
+          Int(32), Intrinsic::prefetch,
+          {make_var(l->name, Handle()), l->index, c32(t.code() | t.bits() << 8 | 1 << 16)});
+    }
     if (op->call_type != CallType::Halide && op->call_type != CallType::Image)
       return IRMutator::visit(op);
     std::vector<Expr> args;

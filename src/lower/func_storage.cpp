@@ -7,6 +7,7 @@
 #include "../base/diagnostic.h"
 #include "../ir/visit.h"
 #include "extern_stages.h"
+#include "fork_async.h"
 
 namespace calotype::lower {
 
@@ -178,6 +179,25 @@ void settle_size(LoopContext &c, const Function &f, Region &bounds) {
   for (size_t d = 0; d < bounds.size(); d++) bounds[d].extent = c32(std::max<int64_t>(most[d], 0));
 }
 
+// How often what a window needs may be produced before the first reader is done.
+int32_t ahead_of(const OpenStore &open) {
+  if (!open.planned || !open.one_walk) return 1;
+  if (open.fold_dim < 0) return kAnyAhead;
+  const int64_t need = open.needs[static_cast<size_t>(open.fold_dim)];
+  if (open.fold_dim != open.walk_dim || open.step <= 0 || need <= 0) return 1;
+  return static_cast<int32_t>(1 + std::max<int64_t>(0, (open.fold_factor - need) / open.step));
+}
+
+Name ring_position(Name func) { return func + ".ring"; }
+Name ring_extent(Name func) { return func + ".ring.extent"; }
+
+// The dimension that the copies of a ring follow one another in.
+size_t ring_dim(const LoopContext &c, const Function &f) {
+  const auto &order = c.state.of(f.name).storage_order;
+  const Name last = order.empty() ? f.args.back() : order.back();
+  return static_cast<size_t>(std::find(f.args.begin(), f.args.end(), last) - f.args.begin());
+}
+
 Stmt share_memory(LoopContext &c, const Function &f, const Region &bounds, Hoist &hoist,
                   const Stmt &body) {
   Scope<Interval> between;
@@ -206,11 +226,22 @@ Stmt share_memory(LoopContext &c, const Function &f, const Region &bounds, Hoist
     }
     hoist.extents[d] = first ? largest : simplify(make_max(hoist.extents[d], largest));
   }
-  return relocate(body, f.name, [&](std::vector<Expr> &args) {
+  const Expr copies = c.state.of(f.name).ring;
+  const Name copy = f.name + ".copy";
+  Stmt s = relocate(body, f.name, [&](std::vector<Expr> &args) {
     for (size_t d = 0; d < args.size(); d++) {
       if (!is_const_zero(bounds[d].min)) args[d] = make_sub(args[d], bounds[d].min);
     }
+    if (copies.defined()) {
+      Expr &last = args[ring_dim(c, f)];
+      last = make_add(last, make_mul(make_var(copy), make_var(ring_extent(f.name))));
+    }
   });
+  if (!copies.defined()) return s;
+  const Name position = ring_position(f.name);
+  const Expr next = make_mod(make_add(make_var(copy), c32(1)), copies);
+  s = make_block(s, make_store(position, next, c32(0)));
+  return make_let_stmt(copy, make_load(Int(32), position, c32(0), {}, {}), s);
 }
 
 }  // namespace
@@ -245,8 +276,10 @@ Stmt build_store(LoopContext &c, const LoopNode &n, const SiteRegions &here,
   open.depth = c.loops.size();
   open.bounds = symbols;
   if (!computed_here) c.stores[n.func] = open;
+  c.storage[n.func] = symbols;
   const size_t outer = c.symbols.count();
   Stmt body = inside();
+  c.storage.erase(n.func);
   c.symbols.forget(outer);
   if (!computed_here) {
     open = c.stores[n.func];
@@ -257,6 +290,8 @@ Stmt build_store(LoopContext &c, const LoopNode &n, const SiteRegions &here,
   }
   fold_scan(c, f, open);
   fold_as_asked(c, f, bounds, open);
+  const schedule::FuncState &state = c.state.of(n.func);
+  if (state.async && !state.ring.defined()) body = fork_async(c, f, body, ahead_of(open));
   if (open.fold_dim >= 0) {
     Range &b = bounds[open.fold_dim];
     b = {c32(0), c32(open.fold_factor)};
@@ -266,6 +301,7 @@ Stmt build_store(LoopContext &c, const LoopNode &n, const SiteRegions &here,
   settle_size(c, f, bounds);
   auto hoisted = c.hoists.find(n.func);
   if (hoisted != c.hoists.end()) {
+    hoisted->second.in_one_go &= !open.planned;
     body = share_memory(c, f, bounds, hoisted->second, body);
   } else {
     body = make_realize(n.func, f.types, c.state.of(n.func).memory, bounds, {}, body);
@@ -291,7 +327,20 @@ Stmt build_hoist(LoopContext &c, const LoopNode &n, const std::function<Stmt()> 
   if (hoist.extents.empty() && f.dimensions() > 0) return body;  // nothing below reads it
   Region bounds;
   for (const Expr &e : hoist.extents) bounds.push_back({c32(0), e});
-  return make_realize(n.func, f.types, c.state.of(n.func).memory, bounds, {}, body);
+  const Expr copies = c.state.of(n.func).ring;
+  if (!copies.defined())
+    return make_realize(n.func, f.types, c.state.of(n.func).memory, bounds, {}, body);
+  const Name position = ring_position(n.func);
+  body = make_block(make_store(position, c32(0), c32(0)), body);
+  body = make_allocate(position, Int(32), MemoryType::Stack, {c32(1)}, {}, body);
+  if (c.state.of(n.func).async)
+    body =
+        fork_async(c, f, body, hoist.in_one_go ? static_cast<int32_t>(*as_const_int(copies)) : 1);
+  Range &last = bounds[ring_dim(c, f)];
+  const Expr extent = last.extent;
+  last.extent = simplify(make_mul(extent, copies));
+  Stmt s = make_realize(n.func, f.types, c.state.of(n.func).memory, bounds, {}, body);
+  return make_let_stmt(ring_extent(n.func), extent, s);
 }
 
 }  // namespace calotype::lower

@@ -225,7 +225,11 @@ RegionFinder::Result RegionFinder::at(const Site &site,
     result.funcs[f.name] = std::move(region);
   }
   for (auto &[name, box] : reads) {
-    if (!program_.find(name)) result.inputs[name] = box;
+    if (!program_.find(name)) {
+      result.inputs[name] = box;
+    } else if (!produced.count(name)) {
+      result.outside[name] = box;
+    }
   }
   return result;
 }

@@ -53,8 +53,9 @@ public:
         on_extern;
   };
   struct Result {
-    std::unordered_map<ir::Name, FuncRegion> funcs;      ///< Funcs produced below the site
-    std::unordered_map<ir::Name, analysis::Box> inputs;  ///< images read below the site
+    std::unordered_map<ir::Name, FuncRegion> funcs;       ///< Funcs produced below the site
+    std::unordered_map<ir::Name, analysis::Box> inputs;   ///< images read below the site
+    std::unordered_map<ir::Name, analysis::Box> outside;  ///< Funcs read below, produced elsewhere
   };
   /// `given`: regions imposed on Funcs (outputs at the root).
   Result at(const Site &site, const std::unordered_map<ir::Name, analysis::Box> &given = {}) const;

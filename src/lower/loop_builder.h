@@ -45,6 +45,13 @@ private:
   ir::Stmt build_innermost(const LoopNode &n);
   RegionFinder::Site owner_site(const StageRef &stage);
   ir::Stmt build_loop(const LoopNode &n);
+  /// A vectorised loop that ends early: a whole vector; where fewer iterations are left, lanes that are masked, or one
+  /// after the other where the machine cannot mask them.
+  ir::Stmt whole_or_rest(const StageRef &s, const OpenLoop &loop, int lanes,
+                         const ir::Stmt &body) const;
+  /// Whether all that the stage reads and writes moves in masked vectors at once: types that the machine masks, at
+  /// neighbouring places.
+  bool moves_masked(const ir::Function &f, int stage) const;
   ir::Stmt build_compute(const StageRef &s);
   /// Marks an update whose iterations may meet at one element while they run at once.
   ir::Stmt combined(const StageRef &s, const ir::Stmt &provide);

@@ -28,6 +28,9 @@ void OpenStore::agree_on_fold(const Slide &s) {
     walk_dim = s.dim;
     walk_down = s.down;
   }
+  const bool walks = s.dim >= 0 && s.first_loop == 0;
+  one_walk = walks && (one_walk || !planned);
+  step = planned ? (step > 0 && s.step > 0 ? std::max(step, s.step) : 0) : s.step;
   if (!planned) {
     fold_dim = dim;
     fold_factor = s.fold_factor;

@@ -48,7 +48,9 @@ struct OpenStore {
   /// What a ring in each dimension needs in all of those places; 0: not known, because ...
   std::vector<int64_t> needs;
   std::vector<std::string> no_ring;
-  int walk_dim = -1;  ///< a window slides in it
+  int walk_dim = -1;      ///< a window slides in it
+  bool one_walk = false;  ///< it slides over all loops between, and never starts anew
+  int64_t step = 0;       ///< Slide::step
   bool walk_down = false;
 
   void agree_on_fold(const Slide &s);
@@ -59,6 +61,7 @@ struct OpenStore {
 struct Hoist {
   size_t depth = 0;  ///< loops open where the memory begins
   std::vector<Expr> extents;
+  bool in_one_go = true;  ///< each use is computed at once, not along loops
 };
 
 /// A stage whose loops are being built.
@@ -104,6 +107,9 @@ struct LoopContext {
   std::unordered_map<ir::Name, Hoist> hoists;
   std::unordered_map<ir::Name, Slide> slides;  ///< of Funcs with a mark
   RegionSymbols symbols;
+  std::unordered_map<ir::Name, analysis::Box>
+      storage;                  ///< bounds of the storage around, as symbols
+  int fetches = 0;              ///< statements of prefetch so far
   int queries = 0;              ///< of extern stages so far
   bool queries_inputs = false;  ///< some ask for images
 

@@ -9,7 +9,7 @@
 
 namespace calotype::lower {
 
-/// Throws CompileError (B codes where a region cannot be bounded, S0901 for what is not available yet).
+/// Throws CompileError (B codes where a region cannot be bounded, S codes for what regions rule out).
 /// `args`: parameters in the order asked for by the caller; empty: inputs in the program's order, then outputs.
 CALO_EXPORT LoweredFunction lower(const schedule::Scheduled &scheduled, const Target &target);
 

@@ -40,7 +40,7 @@ public:
 
   void visit(const For *op) override {
     const int outer = frame_;
-    if (op->for_type == ForType::Parallel) {
+    if (op->for_type == ForType::Parallel || op->for_type == ForType::Concurrent) {
       frames_.emplace_back();
       frames_.back().parent = outer;
       frame_ = static_cast<int>(frames_.size()) - 1;

@@ -80,6 +80,12 @@ Slide plan_slide_here(LoopContext &c, const Function &f, const FuncRegion &r, Op
     q.rounding_slack.push_back(simplify(slack));
   }
   Slide s = plan_slide(q);
+  if (c.state.of(f.name).async && s.fold_factor > 0 && s.step > 0 && s.first_loop == 0) {
+    // Room for one more iteration, so that both sides can work.
+    while (s.fold_factor < s.needs[static_cast<size_t>(s.dim)] + s.step) s.fold_factor *= 2;
+    s.fold_report = "folds " + f.args[static_cast<size_t>(s.dim)] + " to " +
+                    std::to_string(s.fold_factor) + ", for two threads";
+  }
   store.agree_on_fold(s);
   if (s.dim >= 0) {
     c.loops[store.depth + s.first_loop].marks.push_back(s.mark);
@@ -132,6 +138,7 @@ void find_regions(LoopContext &c, const LoopNode &parent, RegionFinder::Site &si
   };
   RegionFinder::Result found = c.regions.at(site, given);
   for (auto &[name, region] : found.funcs) here.found.funcs.emplace(name, std::move(region));
+  for (auto &[name, box] : found.outside) here.found.outside.emplace(name, std::move(box));
   for (auto &[name, box] : found.inputs) here.found.inputs.emplace(name, std::move(box));
 }
 

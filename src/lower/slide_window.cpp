@@ -173,6 +173,19 @@ int64_t ring_of_walk(const SlideQuestion &q, const Interval &window, Slide &s, s
   return 0;
 }
 
+// From one iteration to the next of all loops that it slides over.
+int64_t step_of_walk(const SlideQuestion &q, const Interval &window, const Slide &s) {
+  const Scope<Interval> scope = scope_of(q);
+  int64_t most = 0;
+  for (size_t i = s.first_loop; i < q.loops.size(); i++) {
+    const Expr step = simplify(make_sub(at_next(q, i, window.max), at_end(q, i, window.max)));
+    int64_t n;
+    if (!analysis::constant_upper_bound(step, scope, &n)) return 0;
+    most = std::max(most, n);
+  }
+  return most;
+}
+
 // The same for a dimension over which nothing slides: all of it is computed anew.
 int64_t ring_of_extent(const SlideQuestion &q, size_t d, std::string *why) {
   int64_t size = 0;
@@ -207,6 +220,7 @@ Slide plan_slide(const SlideQuestion &q) {
                                               : ring_of_extent(q, d, &s.no_ring[d]);
   }
   if (s.dim < 0) return s;
+  s.step = step_of_walk(q, window, s);
   const Name dim = q.func->args[s.dim];
   const int64_t need = s.needs[s.dim];
   if (dim == q.innermost_storage) {

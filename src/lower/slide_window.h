@@ -35,6 +35,8 @@ struct Slide {
   size_t first_loop = 0;  ///< index into SlideQuestion::loops
   bool from_mark =
       false;  ///< start at the mark even if the window begins later (the walk may step back)
+  int64_t step =
+      0;  ///< slices by which the window's end advances at most per iteration; 0: not known
   int64_t fold_factor = 0;  ///< slices of the ring that is made unasked; 0: none
   /// Slices that must exist at once, per dimension: what a ring needs. 0: not known, because ...
   std::vector<int64_t> needs;

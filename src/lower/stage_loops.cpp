@@ -194,7 +194,8 @@ StageLoops::Tail StageLoops::choose_tail(const schedule::Relation &r, const Var 
     if (shift || round || r.tail == TailStrategy::Auto) {
       if (mode == TailMode::Guard) {
         for (auto &[id, pos] : loop_position_) {
-          if (std::find(in.begin(), in.end(), pos) != in.end() && fixed_length(id))
+          if (std::find(in.begin(), in.end(), pos) != in.end() &&
+              loop_kind_[id] == ForType::Unrolled)
             loop_kind_[id] = ForType::Serial;
         }
       } else if ((shift || in_vector) && evaluable_outside(e)) {
@@ -206,8 +207,12 @@ StageLoops::Tail StageLoops::choose_tail(const schedule::Relation &r, const Var 
   // a loop of fixed length.
   bool outside =
       *std::max_element(in.begin(), in.end()) < *std::min_element(out.begin(), out.end());
+  const int last = loop_that_ends(old.b);
+  const bool ends_early = !fixed_length(last) ||
+                          (pure && !r.exact && mode == TailMode::Guard && last == old.b &&
+                           loop_kind_.at(last) == ForType::Vectorized);
   // The outer part's value must be known already: that of a loop fused later is not.
-  return outside && !fixed_length(loop_that_ends(old.b)) && !is_fused(old.a) ? Tail::Dynamic : Tail::Guard;
+  return outside && ends_early && !is_fused(old.a) ? Tail::Dynamic : Tail::Guard;
 }
 
 // The loop that gets fewer iterations where a variable gets fewer values.
@@ -271,6 +276,20 @@ Expr StageLoops::value(Name root) const { return value_of(root_ids_.at(root), tr
 Expr StageLoops::loop_min(Name loop) const { return vars_[current_.at(loop)].min; }
 ForType StageLoops::loop_kind(Name loop) const { return loop_kind_.at(current_.at(loop)); }
 Expr StageLoops::loop_extent(Name loop) const { return extent(vars_[current_.at(loop)]); }
+
+int StageLoops::lanes(Name loop) const {
+  int id = current_.at(loop);
+  if (loop_kind_.at(id) != ForType::Vectorized) return 0;
+  for (size_t i = vars_.size(); i-- > 0;) {  // under its first name
+    if (vars_[i].how == Var::IsRenamed && vars_[i].a == id) id = static_cast<int>(i);
+  }
+  for (const Var &v : vars_) {
+    if (v.how != Var::IsSplit || v.b != id || v.tail != Tail::Dynamic) continue;
+    const int64_t *factor = as_const_int(v.factor);
+    return factor ? static_cast<int>(*factor) : 0;
+  }
+  return 0;
+}
 
 bool StageLoops::is_full(int id, const std::unordered_set<Name> &fixed) const {
   std::vector<int> positions;

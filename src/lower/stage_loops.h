@@ -19,8 +19,8 @@
 namespace calotype::lower {
 
 /// How `Auto` and `ShiftInwards` tails of pure stages are built. Shift: blocks that end in vector or unrolled loops move
-/// inwards (right only where fits() holds), others end early. Guard: all end early, and those vector and unrolled loops
-/// run serially.
+/// inwards (right only where fits() holds), others end early. Guard: all end early; unrolled loops among those run
+/// serially, vectorised ones as whole vectors and a rest (lanes()).
 enum class TailMode { Shift, Guard };
 
 class StageLoops {
@@ -37,6 +37,8 @@ public:
   Expr loop_min(ir::Name loop) const;
   Expr loop_extent(ir::Name loop) const;
   ir::ForType loop_kind(ir::Name loop) const;
+  /// Of a vectorised loop whose extent() is not constant: the lanes of a whole vector, at least its extent; else 0.
+  int lanes(ir::Name loop) const;
   /// The value of a root variable in terms of the loop variables; all but the last of shifted blocks are marked likely.
   Expr value(ir::Name root) const;
   /// What the root touches while the loops `fixed` (by name of loop) stand at their current iteration and the others run.

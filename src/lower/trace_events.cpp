@@ -110,6 +110,7 @@ public:
   }
 
   Expr visit(const Call *op) override {
+    if (op->op == Intrinsic::prefetch) return op;  // no read
     Expr e = IRMutator::visit(op);
     if (op->call_type == CallType::Halide && cx_.program.find(op->name) &&
         (all_loads_ || cx_.state->of(op->name).trace_loads))

@@ -30,6 +30,7 @@ const char *RuntimeError::diagnostic() const {
     case halide_error_code_param_too_large: return "R0103";
     case halide_error_code_out_of_memory: return "R0104";
     case halide_error_code_requirement_failed: return "R0105";
+    case calo_error_code_no_thread: return "R0107";
     case halide_error_code_internal_error: return "X0001";
     default: return "R0106";
   }

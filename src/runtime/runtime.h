@@ -119,6 +119,14 @@ constexpr int64_t kPoolLimit = int64_t(256) << 20;
 /// The default do_par_for; calo_par_for without its handler.
 int run_loop(void *cx, halide_task_t task, int min, int size, uint8_t *closure);
 
+/// Where the calling thread is among loops that run: what threads started for an iteration inherit.
+struct LoopPosition {
+  const void *root = nullptr;
+  int depth = 0;
+};
+LoopPosition loop_position();
+void set_loop_position(LoopPosition p);
+
 /// 0 restores the default (HL_NUM_THREADS, else one per core); returns the number before.
 /// Takes effect for the next loop that starts while no other runs.
 int set_num_threads(int n);
@@ -159,7 +167,11 @@ enum {
 };
 
 /// What code compiled for instructions that are not here returns; beside calo_error_code_t.
-enum { calo_error_code_cannot_run = -102 };
+enum {
+  calo_error_code_cannot_run = -102,
+  calo_error_code_stopped = -103,
+  calo_error_code_no_thread = -104
+};
 
 /// Memory for one allocation of a Func; null: return calo_error_out_of_memory. Negative `bytes`
 /// (an overflowed product) give null.
@@ -171,6 +183,21 @@ void calo_free(void *cx, void *ptr);
 /// iterations that began have ended: 0, or the first non-zero result, after which no iteration starts.
 /// May be called inside an iteration. size <= 0 does nothing.
 int calo_par_for(void *cx, halide_task_t f, int min, int size, uint8_t *closure);
+
+/// As calo_par_for, but iterations may wait for one another, by calo_async_wait on `state`: each has a thread. When one
+/// fails, waits of the others fail too; the code of the first is returned, once all have ended.
+int calo_run_concurrently(void *cx, halide_task_t f, int size, uint8_t *closure, void *state);
+/// Words of 8 bytes that calo_async_begin needs.
+enum { calo_async_words = 16 };
+/// Makes the state of two that run concurrently, one producing what the other consumes: `ahead` is how often the
+/// producer may produce before the consumer is done with the first.
+int32_t calo_async_begin(void *state, int32_t ahead);
+/// Waits until `what` (0: a value is there, for the consumer; 1: a place is free, for the producer) was posted once
+/// more than waited for. calo_error_code_stopped: the other side has failed, and reported it.
+int32_t calo_async_wait(void *state, int32_t what);
+int32_t calo_async_post(void *state, int32_t what);
+/// calo_error_code_stopped; the other side has reported why.
+int32_t calo_error_stopped(void);
 
 /// Whether the processor and the system have all of these calo_cpu_* bits.
 bool calo_cpu_has(uint32_t bits);

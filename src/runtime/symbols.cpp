@@ -15,6 +15,9 @@ const Symbol *jit_symbols(size_t *count) {
     #name, reinterpret_cast<void *>(&name) \
   }
   static const Symbol kTable[] = {
+      CALO_SYMBOL(calo_async_begin),
+      CALO_SYMBOL(calo_async_post),
+      CALO_SYMBOL(calo_async_wait),
       CALO_SYMBOL(calo_device_dirty),
       CALO_SYMBOL(calo_error_bad_rank),
       CALO_SYMBOL(calo_error_bad_type),
@@ -45,6 +48,7 @@ const Symbol *jit_symbols(size_t *count) {
       CALO_SYMBOL(calo_error_requirement_values),
       CALO_SYMBOL(calo_error_specialize_fail),
       CALO_SYMBOL(calo_error_split_factor),
+      CALO_SYMBOL(calo_error_stopped),
       CALO_SYMBOL(calo_error_storage_bound),
       CALO_SYMBOL(calo_error_unaligned_host),
       CALO_SYMBOL(calo_free),
@@ -55,6 +59,7 @@ const Symbol *jit_symbols(size_t *count) {
       CALO_SYMBOL(calo_par_for),
       CALO_SYMBOL(calo_print),
       CALO_SYMBOL(calo_print_values),
+      CALO_SYMBOL(calo_run_concurrently),
       CALO_SYMBOL(calo_trace),
       CALO_SYMBOL(calo_trace_event),
       CALO_SYMBOL(calo_user_context),

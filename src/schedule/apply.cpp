@@ -187,7 +187,8 @@ private:
     const ir::Function *f = p_.find(d.func);
     if (!f) return unknown_func(d);
     const std::string key = stage_name(d.func, d.stage);
-    const Reason reason = replay(cx_, *f, state_.funcs.at(f->name), d);
+    Reason reason = replay(cx_, *f, state_.funcs.at(f->name), d);
+    if (reason && d.kind == DirectiveKind::eager_inline) reason = inline_now(cx_, scheduled_, d);
     if (reason) return;
     if (!follows(reason.diagnostic, d)) report(with_use(reason.diagnostic, d));
     failed_.insert(f->name);
@@ -342,10 +343,19 @@ public:
         const auto at = std::find(names_.begin(), names_.end(), d.func);
         names_.insert(at, made.begin(), made.end());
         push(out, std::move(d));
-      } else if (is_glob(d.func) && !is_func(d.func)) {
-        expand(out, d);
       } else {
-        push(out, std::move(d));
+        std::vector<std::string> subjects;
+        if (is_glob(d.func) && !is_func(d.func)) {
+          subjects = expand(out, d);
+        } else {
+          subjects.push_back(d.func);
+          push(out, d);
+        }
+        // Globs that follow do not mean what is substituted.
+        if (d.kind == DirectiveKind::eager_inline) {
+          for (const std::string &name : subjects)
+            names_.erase(std::remove(names_.begin(), names_.end(), name), names_.end());
+        }
       }
     }
     return out;
@@ -380,16 +390,17 @@ private:
     out.directives.push_back(std::move(d));
   }
 
-  void expand(Schedule &out, const Directive &d) const {
-    bool expanded = false;
+  std::vector<std::string> expand(Schedule &out, const Directive &d) const {
+    std::vector<std::string> matching;
     for (const std::string &name : names_) {
       if (!matches(d.func, name)) continue;
-      expanded = true;
+      matching.push_back(name);
       Directive copy = d;
       copy.func = name;
       push(out, std::move(copy));
     }
-    if (!expanded) push(out, d);
+    if (matching.empty()) push(out, d);
+    return matching;
   }
 
   // False: what it asks for was made before, or is about Funcs of other programs.

@@ -106,9 +106,7 @@ std::vector<std::string> directive_names() {
 
 bool needs_device(DirectiveKind k) { return std::strncmp(line_of(k).doc, "device:", 7) == 0; }
 
-bool is_available(DirectiveKind k) {
-  return std::strncmp(line_of(k).doc, "later:", 6) != 0 && !needs_device(k);
-}
+bool is_available(DirectiveKind k) { return !needs_device(k); }
 
 std::string signature(DirectiveKind k) {
   return std::string(line_of(k).name) + "(" + line_of(k).args + ")";
@@ -127,6 +125,10 @@ bool is_func_level(DirectiveKind k) {
     case DirectiveKind::align_extent:
     case DirectiveKind::reorder_storage:
     case DirectiveKind::memoize:
+    case DirectiveKind::eager_inline:
+    case DirectiveKind::no_profiling:
+    case DirectiveKind::async:
+    case DirectiveKind::ring_buffer:
     case DirectiveKind::trace_loads:
     case DirectiveKind::trace_stores:
     case DirectiveKind::trace_realizations:

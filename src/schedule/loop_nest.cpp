@@ -61,6 +61,19 @@ void refuse_large(const ir::Function &f) {
   }
 }
 
+void inline_into(ir::Function &f, const std::unordered_map<Name, const ir::Function *> &bodies) {
+  Inliner inliner(bodies);
+  for (ir::Definition &d : f.definitions) {
+    for (Expr &e : d.args) e = inliner.mutate(e);
+    for (Expr &e : d.values) e = inliner.mutate(e);
+    for (ir::ReductionVariable &r : d.rvars) {
+      r.min = inliner.mutate(r.min);
+      r.extent = inliner.mutate(r.extent);
+    }
+    d.predicate = inliner.mutate(d.predicate);
+  }
+}
+
 }  // namespace
 
 ir::Program inline_funcs(const ir::Program &p, const ScheduleState &state) {
@@ -72,16 +85,7 @@ ir::Program inline_funcs(const ir::Program &p, const ScheduleState &state) {
   std::vector<ir::Function> all = p.funcs;  // producers first: each body is clean when it is put in
   std::unordered_map<Name, const ir::Function *> bodies;
   for (ir::Function &f : all) {
-    Inliner inliner(bodies);
-    for (ir::Definition &d : f.definitions) {
-      for (Expr &e : d.args) e = inliner.mutate(e);
-      for (Expr &e : d.values) e = inliner.mutate(e);
-      for (ir::ReductionVariable &r : d.rvars) {
-        r.min = inliner.mutate(r.min);
-        r.extent = inliner.mutate(r.extent);
-      }
-      d.predicate = inliner.mutate(d.predicate);
-    }
+    inline_into(f, bodies);
     refuse_large(f);
     if (inlined(p, f, state)) bodies[f.name] = &f;
   }
@@ -89,6 +93,18 @@ ir::Program inline_funcs(const ir::Program &p, const ScheduleState &state) {
     if (!bodies.count(f.name)) result.funcs.push_back(f);
   }
   return result;
+}
+
+bool substitute_func(ir::Function &f, const ir::Function &callee) {
+  bool reads = false;
+  for (const ir::Definition &d : f.definitions) {
+    const std::vector<Name> called = ir::called_funcs(d);
+    reads |= std::find(called.begin(), called.end(), callee.name) != called.end();
+  }
+  if (!reads) return false;
+  inline_into(f, {{callee.name, &callee}});
+  refuse_large(f);
+  return true;
 }
 
 // --- The tree ----------------------------------------------------------------------------------------------------------
@@ -398,7 +414,8 @@ void print(const LoopNode &n, int indent, std::string &out) {
         case ir::ForType::GPUBlock: kind = "gpu_block"; break;
         case ir::ForType::GPUThread: kind = "gpu_thread"; break;
         case ir::ForType::GPULane: kind = "gpu_lane"; break;
-        case ir::ForType::Serial: break;
+        case ir::ForType::Serial:
+        case ir::ForType::Concurrent: break;  // made by lowering
       }
       const std::string of = n.members.size() > 1 ? " of " + names_of(n) : "";
       line(std::string(kind) + " " + n.loop.var + of + ":");

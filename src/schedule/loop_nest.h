@@ -45,4 +45,7 @@ CALO_EXPORT std::string to_string(const LoopNode &tree);
 /// Substitutes Funcs that are Inlined and have no updates into their readers; drops them from the list.
 CALO_EXPORT ir::Program inline_funcs(const ir::Program &p, const ScheduleState &state);
 
+/// Puts the definition of `callee` in the place of the reads of it in `f`; true if there were any.
+bool substitute_func(ir::Function &f, const ir::Function &callee);
+
 }  // namespace calotype::schedule

@@ -172,7 +172,21 @@ FuncState initial_func_state(const ir::Program &p, const ir::Function &f) {
     s.stages.back().loops = initial_loops(f, stage);
   }
   s.storage_order = f.args;
-  if (p.is_output(f.name)) s.compute.kind = s.store.kind = Level::Kind::Root;
+  if (!p.is_output(f.name)) return s;
+  s.compute.kind = s.store.kind = Level::Kind::Root;
+  // What set_bounds says of an output's buffer is checked when the pipeline runs, and so is a fact here.
+  for (size_t d = 0; d < f.args.size() && !f.outputs.empty(); d++) {
+    const ir::ParameterRef &out = f.outputs[0];
+    if (!out.defined() || d >= out->dims.size()) continue;
+    const ir::DimConstraint &c = out->dims[d];
+    if (!c.extent.defined() || !ir::as_const_int(c.extent)) continue;
+    Bound b;
+    b.var = f.args[d];
+    b.extent = c.extent;
+    if (c.min.defined() && ir::as_const_int(c.min)) b.min = c.min;
+    b.loc = out->loc;
+    s.bounds.push_back(std::move(b));
+  }
   return s;
 }
 

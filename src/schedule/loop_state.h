@@ -41,7 +41,8 @@ struct Relation {
 /// Fetches what `func` (a Func or an input) will be read of `offset` iterations of loop `from` later, at each iteration of
 /// loop `at`.
 struct Prefetch {
-  ir::Name func, at, from;
+  ir::Name func;
+  std::string at, from;  ///< as written: found among the loops that the stage ends up with
   Expr offset;
   PrefetchBoundStrategy strategy = PrefetchBoundStrategy::GuardWithIf;
   SrcLoc loc;
@@ -142,6 +143,12 @@ struct FuncState {
   bool memoize = false;
   Expr evict_key;  ///< of memoize; undefined: none
   SrcLoc memo_loc;
+  bool async = false;  ///< produced by a thread of its own
+  SrcLoc async_loc;
+  Expr ring;  ///< ring_buffer: how many copies of the storage; undefined: one
+  SrcLoc ring_loc;
+  bool profiled = true;  ///< false: no_profiling
+  SrcLoc substituted;    ///< eager_inline was said: nothing reads it any more
   bool trace_loads = false, trace_stores = false, trace_realizations = false;
   std::vector<std::string> trace_tags;
   Scan scan;

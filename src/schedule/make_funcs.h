@@ -1,4 +1,4 @@
-// Directives that make Funcs: in, clone_in, rfactor. They rewrite the program of a Scheduled; the algorithm it came from
+// Directives that change the program: in, clone_in, rfactor, eager_inline. They rewrite the program of a Scheduled; the algorithm it came from
 // stays as it was. Values stay the same, but for the rounding of a float reduction that rfactor splits.
 #pragma once
 
@@ -9,6 +9,9 @@ namespace calotype::schedule {
 
 /// Applies a directive for which makes_func() holds. Leaves `s` as it was where the answer is no. `d.made` is set.
 Reason make_func(ReplayContext &cx, Scheduled &s, const Directive &d);
+
+/// eager_inline: substitutes a Func into its readers, so that the directives that follow see its definition in them.
+Reason inline_now(ReplayContext &cx, Scheduled &s, const Directive &d);
 
 /// The parts of make_func.
 Reason make_wrapper_or_clone(ReplayContext &cx, Scheduled &s, const Directive &d);

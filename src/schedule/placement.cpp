@@ -778,6 +778,8 @@ private:
 std::vector<PlacementFault> placement_faults(const ir::Program &p, const ScheduleState &state) {
   std::vector<PlacementFault> faults = Placement(p, state).run();
   if (faults.empty()) faults = sharing_faults(p, state);
+  if (faults.empty()) faults = prefetch_faults(p, state);
+  if (faults.empty()) faults = async_faults(p, state);
   return faults;
 }
 

@@ -17,4 +17,10 @@ std::vector<PlacementFault> placement_faults(const ir::Program &p, const Schedul
 /// Those of compute_with (share_loops.cpp).
 std::vector<PlacementFault> sharing_faults(const ir::Program &p, const ScheduleState &state);
 
+/// Those of prefetch (prefetch.cpp).
+std::vector<PlacementFault> prefetch_faults(const ir::Program &p, const ScheduleState &state);
+
+/// Those of async and ring_buffer (async.cpp).
+std::vector<PlacementFault> async_faults(const ir::Program &p, const ScheduleState &state);
+
 }  // namespace calotype::schedule

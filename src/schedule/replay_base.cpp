@@ -95,9 +95,11 @@ bool ReplayBase::check_subject() {
                   "the target is " + cx_.target.to_string() + ", a CPU",
                   "remove it, or keep it in a schedule file for a target that has the device");
   }
-  if (!is_available(d_.kind)) {
-    return refuse("S0901", d_.loc, directive() + " is not available yet", {},
-                  "remove it; docs/schedules.md lists the directives there are");
+  if (s_.substituted.defined()) {
+    Diagnostic d("S0108", d_.loc, directive() + " makes no sense on " + f_.name);
+    d.why.push_back({"it was substituted into its readers by eager_inline", s_.substituted});
+    d.help.push_back("remove one of them");
+    return refuse(std::move(d));
   }
   if (d_.stage < 0 || d_.stage >= f_.stages()) return refuse_stage();
   if (is_func_level(d_.kind) && !d_.under.empty()) {

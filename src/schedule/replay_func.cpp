@@ -38,6 +38,10 @@ private:
       case DirectiveKind::trace_stores: return trace(&s_.trace_stores);
       case DirectiveKind::trace_realizations: return trace(&s_.trace_realizations);
       case DirectiveKind::add_trace_tag: s_.trace_tags.push_back(args_[0].text); return true;
+      case DirectiveKind::async: return async();
+      case DirectiveKind::ring_buffer: return ring_buffer();
+      case DirectiveKind::eager_inline: return true;  // the program is changed: inline_now
+      case DirectiveKind::no_profiling: s_.profiled = false; return true;
       case DirectiveKind::store_in: return store_in();
       case DirectiveKind::hoist_storage:
         return refuse_caller_storage() && place_at(&s_.hoist) && accept_storage();
@@ -46,7 +50,7 @@ private:
       case DirectiveKind::fold_storage: return fold_storage();
       case DirectiveKind::align_storage: return align_storage();
       case DirectiveKind::bound_storage: return bound_storage();
-      default: return refuse("S0901", d_.loc, directive() + " is not available yet");
+      default: CALO_ASSERT(false, "a directive on loops"); return false;
     }
   }
 
@@ -296,6 +300,30 @@ private:
       d.why.push_back({"a window moves along one dimension: " + other.var.str(), other.fold_loc});
       return refuse(std::move(d));
     }
+    return accept_storage();
+  }
+
+  bool async() {
+    if (cx_.program.is_output(f_.name)) {
+      return refuse("S0108", d_.loc,
+                    "async makes no sense on " + f_.name + ", an output of " + cx_.program.name,
+                    "the run ends when its outputs are done", "say it of a Func that it reads");
+    }
+    s_.async = s_.touched = true;
+    s_.async_loc = d_.loc;
+    return true;
+  }
+
+  bool ring_buffer() {
+    if (!refuse_caller_storage() || !needs_constant(args_[0], "number of copies")) return false;
+    if (s_.ring.defined()) {
+      Diagnostic d("S0117", d_.loc, "ring_buffer is said twice of " + f_.name);
+      d.why.push_back({"it was said before", s_.ring_loc});
+      d.help.push_back("give it once");
+      return refuse(std::move(d));
+    }
+    s_.ring = args_[0].expr;
+    s_.ring_loc = d_.loc;
     return accept_storage();
   }
 

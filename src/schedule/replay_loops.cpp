@@ -766,6 +766,30 @@ private:
     return true;
   }
 
+  // The loops are looked for when all is said: prefetch.cpp.
+  bool prefetch() {
+    const Arg &subject = args_[0];
+    bool image = false;
+    for (const ir::ParameterRef &p : cx_.program.params)
+      image |= p->is_buffer && p->name == subject.func;
+    if (!image && !cx_.program.find(subject.func)) {
+      const SrcLoc at = subject.func_loc.defined() ? subject.func_loc : subject.loc;
+      return refuse(no_such_func(subject.func, cx_.program, at.defined() ? at : d_.loc));
+    }
+    Prefetch p;
+    p.func = subject.func;
+    p.at = args_[1].text;
+    p.from = args_[2].text;
+    p.offset = given_[3] ? args_[3].expr : ir::make_int(Int(32), 1);
+    if (args_[4].text == "Clamp") p.strategy = PrefetchBoundStrategy::Clamp;
+    if (args_[4].text == "NonFaulting") p.strategy = PrefetchBoundStrategy::NonFaulting;
+    p.loc = d_.loc;
+    StageState next = stage();
+    next.prefetches.push_back(std::move(p));
+    accept(std::move(next));
+    return true;
+  }
+
   static Partition partition_of(const std::string &word) {
     return word == "Never"    ? Partition::Never
            : word == "Always" ? Partition::Always
@@ -775,6 +799,7 @@ private:
   bool stage_directive() {
     switch (d_.kind) {
       case DirectiveKind::compute_with: return compute_with();
+      case DirectiveKind::prefetch: return prefetch();
       case DirectiveKind::specialize: return specialize();
       case DirectiveKind::specialize_fail: return specialize_fail();
       case DirectiveKind::partition: return partition({args_[0]}, partition_of(args_[1].text));
@@ -793,7 +818,7 @@ private:
       case DirectiveKind::atomic: return atomic();
       case DirectiveKind::allow_race_conditions: return allow_race_conditions();
       case DirectiveKind::serial: return run_as(ForType::Serial, "s");
-      default: return refuse("S0901", d_.loc, directive() + " is not available yet");
+      default: CALO_ASSERT(false, "a directive on the Func"); return false;
     }
   }
 

@@ -64,16 +64,6 @@ TEST_CASE("directives: mistakes point to the line of the call") {
   CHECK_DIAG_AT(f.compile_jit(), "S0103", "nowhere", line);
 }
 
-TEST_CASE("directives: what is not available yet is recorded and refused by name") {
-  const auto refused = [](const char *name, void (*use)(Func &)) {
-    Func f("f");
-    f(x, y) = x + y;
-    use(f);
-    CHECK_DIAG(f.compile_jit(), "S0901", name);
-  };
-  refused("async", [](Func &f) { f.async(); });
-}
-
 TEST_CASE("directives: those of devices are refused with the target") {
   const auto refused = [](const char *name, void (*use)(Func &)) {
     Func f("f");

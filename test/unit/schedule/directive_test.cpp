@@ -28,7 +28,7 @@ TEST_CASE("directive: parameters follow the table") {
   CHECK(split[3].name == "factor");
   CHECK(split[4].kind == ParamSpec::Kind::Tail);
   CHECK(split[4].optional);
-  CHECK_FALSE(is_available(DirectiveKind::async));
+  CHECK_FALSE(is_available(DirectiveKind::gpu_tile));
 }
 
 TEST_CASE("directive: tail strategies have the names of the enumeration") {
