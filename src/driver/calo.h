@@ -68,6 +68,7 @@ struct Algorithm {
   Target target;
   Settings parameters;  ///< of the generator
   Settings arguments;   ///< the settings that are none
+  std::string stub;     ///< the generator's
   double program_ms = 0;
 };
 Algorithm load_algorithm(const Request &r);

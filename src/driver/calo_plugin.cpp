@@ -240,6 +240,15 @@ void keep(const Recipe &r, const std::vector<Dependency> &dependencies, const st
   }
 }
 
+// Compilers take any other file for something to link.
+bool is_cpp_name(const std::string &path) {
+  const std::string ending = fs::path(path).extension().string();
+  for (const char *known : {".cpp", ".cc", ".cxx", ".c++", ".cp", ".C", ".CPP"}) {
+    if (ending == known) return true;
+  }
+  return false;
+}
+
 bool is_shared_object(const std::string &path) {
   std::ifstream in(path, std::ios::binary);
   char magic[4] = {};
@@ -276,6 +285,9 @@ void load_generators(const std::string &source) {
   }
   const std::string path = fs::canonical(source).string();
   if (is_shared_object(path)) return open_object(path);
+  if (!is_cpp_name(path)) {
+    file_error(source, "neither a C++ source (.cpp, .cc, .cxx, .C) nor a shared object");
+  }
   Recipe r;
   r.source = source;
   r.command = compiler();

@@ -129,13 +129,18 @@ Stmt simplify_program(const Stmt &s, PassContext &) { return analysis::simplify(
 Stmt expand_math(const Stmt &s, PassContext &) { return ir::expand_intrinsics(s); }
 
 LoweredFunction lower(const schedule::Scheduled &scheduled, const Target &target, PassContext &cx) {
+  const std::string why = why_not_compilable(target);
+  if (!why.empty()) {
+    raise(Diagnostic("T0103", {}, "no code for the target " + target.to_string()).because(why));
+  }
   const ir::Program &p = scheduled.program;
   const schedule::ScheduleState &state = scheduled.state;
   LoweredFunction result;
   run_on_large_stack([&] {
     cx.algorithm = &p;
     cx.program = schedule::inline_funcs(p, state);
-    if (target.has_feature(Target::Debug)) cx.program = with_checked_promises(cx.program);
+    if (target.features_any_of({Target::Debug, Target::CheckUnsafePromises}))
+      cx.program = with_checked_promises(cx.program);
     cx.state = &state;
     cx.target = target;
     cx.embedded.clear();
@@ -143,6 +148,10 @@ LoweredFunction lower(const schedule::Scheduled &scheduled, const Target &target
     result.name = p.name;
     result.args = cx.args;
     result.embedded = cx.embedded;
+    for (const ir::Function &f : p.funcs) {
+      for (int i = 0; i < f.stages(); i++)
+        result.sources.push_back({f.name, i, f.definitions[static_cast<size_t>(i)].loc});
+    }
     result.body = run_passes(cx);
   });
   return result;
