@@ -17,6 +17,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "../base/disk_cache.h"
@@ -284,6 +285,9 @@ void load_generators(const std::string &source) {
     file_error(source, "no such generator source");
   }
   const std::string path = fs::canonical(source).string();
+  static std::set<std::string>
+      loaded;  // a second copy, made for another target, would register its generators again
+  if (!loaded.insert(path).second) return;
   if (is_shared_object(path)) return open_object(path);
   if (!is_cpp_name(path)) {
     file_error(source, "neither a C++ source (.cpp, .cc, .cxx, .C) nor a shared object");

@@ -274,6 +274,18 @@ int main() {
   CHECK(read(folder + "/out") == "213 232\n");
 }
 
+TEST_CASE("calo: a source that was not compiled before builds for several targets") {
+  NEED_CALO();
+  const std::string cache = scratch("fresh_cache"), folder = scratch("several");
+  setenv("CALO_CACHE", cache.c_str(), 1);
+  const Answer a =
+      calo("build " + generators() + " -g scale -o " + folder +
+           " target=x86-64-linux-avx512_skylake,x86-64-linux-avx2-fma-f16c,x86-64-linux");
+  setenv("CALO_CACHE", scratch("cache").c_str(), 1);
+  CHECK_MESSAGE(a.code == 0, a.err);
+  CHECK(fs::exists(folder + "/scale.a"));
+}
+
 TEST_CASE("calo: a compiled generator is kept, and made again when what it read changes") {
   NEED_CALO();
   const std::string out = scratch("kept.npy"), kept = scratch("cache/generators");
