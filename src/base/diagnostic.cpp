@@ -89,6 +89,17 @@ int edit_cost(const std::string &a, const std::string &b) {
 
 }  // namespace
 
+Diagnostic::Diagnostic(std::string c, SrcLoc l, std::string w)
+    : code(std::move(c)), loc(l), what(std::move(w)) {}
+Diagnostic &&Diagnostic::because(std::string text, SrcLoc at) && {
+  why.push_back({std::move(text), at});
+  return std::move(*this);
+}
+Diagnostic &&Diagnostic::fix(std::string text) && {
+  help.push_back(std::move(text));
+  return std::move(*this);
+}
+
 std::string render(const Diagnostic &d) {
   std::string out;
   if (d.loc.defined()) out += to_string(d.loc) + ": ";

@@ -29,16 +29,9 @@ struct Diagnostic {
   std::vector<std::string> help;  ///< how to fix it
 
   Diagnostic() = default;
-  Diagnostic(std::string c, SrcLoc l, std::string w)
-      : code(std::move(c)), loc(l), what(std::move(w)) {}
-  Diagnostic &&because(std::string text, SrcLoc at = {}) && {
-    why.push_back({std::move(text), at});
-    return std::move(*this);
-  }
-  Diagnostic &&fix(std::string text) && {
-    help.push_back(std::move(text));
-    return std::move(*this);
-  }
+  CALO_EXPORT Diagnostic(std::string c, SrcLoc l, std::string w);
+  CALO_EXPORT Diagnostic &&because(std::string text, SrcLoc at = {}) &&;
+  CALO_EXPORT Diagnostic &&fix(std::string text) &&;
 };
 
 /// The full text people see: place, severity, code, what, source excerpt, why, help.

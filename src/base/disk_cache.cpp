@@ -212,7 +212,9 @@ bool is_temporary(const std::string &name) { return name.compare(0, 4, "tmp.") =
 
 std::string folder_fault(const std::string &folder) {
   std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(folder).parent_path(), error);
+  const std::filesystem::path parent = std::filesystem::path(folder).parent_path();
+  std::filesystem::create_directories(parent.parent_path(), error);
+  (void)mkdir(parent.c_str(), 0700);  // if it fails, so does what follows
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
     return folder + " cannot be made: " + std::strerror(errno);
   }

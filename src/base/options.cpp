@@ -45,6 +45,8 @@ Options read() {
   if (o.cache_dir.empty()) o.cache_dir = default_cache_dir();
   // A program with another's rights must not run what this environment points it to.
   if (o.cache_dir == "off" || getauxval(AT_SECURE)) o.cache_dir.clear();
+  o.debug_info = flag("CALO_DEBUG_INFO", false);
+  o.perf = text("CALO_PERF");
   o.target = text("HL_TARGET");
   o.jit_target = text("HL_JIT_TARGET");
   o.cxx = text("CXX");

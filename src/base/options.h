@@ -6,6 +6,8 @@
 //   CALO_ROUNDTRIP=1     prints and reparses IR and schedules as they pass by
 //   CALO_CACHE=dir|off   compiled generators and pipelines (default: $XDG_CACHE_HOME/calotype or
 //                        ~/.cache/calotype)
+//   CALO_DEBUG_INFO=1    compiled code says which loop and which line of a definition it comes from, for gdb and perf
+//   CALO_PERF=map|dump   JIT code is made known to perf: names in /tmp/perf-PID.map, or code and lines as a jit dump
 //   HL_TARGET, HL_JIT_TARGET
 //   CXX, PATH           the compiler of generator sources
 #pragma once
@@ -23,6 +25,8 @@ struct Options {
   bool verify = false;
   bool roundtrip = false;
   std::string cache_dir;  ///< empty: no cache
+  bool debug_info = false;
+  std::string perf;
   std::string target, jit_target;
   std::string cxx, path;
 };

@@ -7,6 +7,8 @@
 #include "options.h"
 
 #include <algorithm>
+#include <bitset>
+#include <iterator>
 
 namespace calotype {
 
@@ -107,6 +109,34 @@ constexpr Target::Feature kInstructionSets[] = {Target::SSE41,
                                                 Target::AVX10_1,
                                                 Target::AVXVNNI};
 
+// Features that code generation acts on; any other one is refused by name, since ignoring it would give another program than
+// was asked for. (Buffers are large and the runtime is hosted in any case.)
+constexpr Target::Feature kMeaningful[] = {Target::SSE41,
+                                           Target::AVX,
+                                           Target::AVX2,
+                                           Target::FMA,
+                                           Target::F16C,
+                                           Target::AVX512,
+                                           Target::AVX512_KNL,
+                                           Target::AVX512_Skylake,
+                                           Target::AVX512_Cannonlake,
+                                           Target::AVX512_Zen4,
+                                           Target::AVX512_Zen5,
+                                           Target::AVX512_SapphireRapids,
+                                           Target::AVX10_1,
+                                           Target::AVXVNNI,
+                                           Target::JIT,
+                                           Target::Debug,
+                                           Target::CheckUnsafePromises,
+                                           Target::StrictFloat,
+                                           Target::LargeBuffers,
+                                           Target::UserContext,
+                                           Target::NoRuntime,
+                                           Target::TraceLoads,
+                                           Target::TraceStores,
+                                           Target::TraceRealizations,
+                                           Target::TracePipeline};
+
 Features implied_by(Target::Feature f) {
   Features all;
   all.set(f);
@@ -193,7 +223,6 @@ void add_machine_features(Target &t) {
   add(__builtin_cpu_supports("avx"), Target::AVX);
   add(__builtin_cpu_supports("avx2"), Target::AVX2);
   add(__builtin_cpu_supports("fma"), Target::FMA);
-  add(__builtin_cpu_supports("fma4"), Target::FMA4);
   add(__builtin_cpu_supports("f16c"), Target::F16C);
   const bool base = __builtin_cpu_supports("avx512f") &&
                     t.features_all_of({Target::AVX2, Target::FMA, Target::F16C});
@@ -307,12 +336,12 @@ bool Target::features_all_of(const std::vector<Feature> &fs) const {
 // Setting a feature sets what it implies; clearing one clears what implies it.
 void Target::set_feature(Feature f, bool value) {
   if (f == FeatureEnd) return;
-  if (value) {
-    features_ |= implied_by(f);
-    return;
-  }
+  const Features implied = implied_by(f);
   for (int i = 0; i < FeatureEnd; i++) {
-    if (features_.test(i) && implied_by(static_cast<Feature>(i)).test(f)) features_.reset(i);
+    uint64_t &word = features_[i / 64];
+    const uint64_t bit = uint64_t(1) << i % 64;
+    if (value && implied.test(i)) word |= bit;
+    if (!value && (word & bit) && implied_by(static_cast<Feature>(i)).test(f)) word &= ~bit;
   }
 }
 
@@ -363,8 +392,8 @@ std::string Target::to_string() const {
   for (int i = 0; i < FeatureEnd; i++) {
     const Feature f = static_cast<Feature>(i);
     bool implied = false;
-    for (auto [from, to] : kImplies) implied |= to == f && features_.test(from);
-    if (features_.test(i) && !implied) names.push_back(word_of(kFeatures, f));
+    for (auto [from, to] : kImplies) implied |= to == f && has_feature(from);
+    if (has_feature(f) && !implied) names.push_back(word_of(kFeatures, f));
   }
   std::sort(names.begin(), names.end());
   for (const std::string &n : names) s += "-" + n;
@@ -374,7 +403,7 @@ std::string Target::to_string() const {
 
 bool Target::operator==(const Target &o) const {
   return os == o.os && arch == o.arch && bits == o.bits && vector_bits == o.vector_bits &&
-         features_ == o.features_;
+         std::equal(std::begin(features_), std::end(features_), std::begin(o.features_));
 }
 
 Target get_host_target() {
@@ -395,6 +424,19 @@ Target get_jit_target_from_environment() {
               .fix("set HL_JIT_TARGET to host or leave it unset"));
   }
   return t.with_feature(Target::JIT);
+}
+
+std::string why_not_compilable(const Target &t) {
+  if (t.arch != Target::X86 || t.bits != 64 || t.os != Target::Linux)
+    return "code can be generated for x86-64-linux";
+  for (int i = 0; i < Target::FeatureEnd; i++) {
+    const Target::Feature f = static_cast<Target::Feature>(i);
+    if (!t.has_feature(f)) continue;
+    const bool known =
+        std::find(std::begin(kMeaningful), std::end(kMeaningful), f) != std::end(kMeaningful);
+    if (!known) return "its feature " + word_of(kFeatures, f) + " has no meaning here yet";
+  }
+  return {};
 }
 
 std::string why_not_runnable_here(const Target &t) {

@@ -1,7 +1,7 @@
 // What code is generated for: architecture, operating system and features, as one string.
 #pragma once
 
-#include <bitset>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -45,7 +45,7 @@ struct CALO_EXPORT Target {
   explicit Target(const char *text) : Target(std::string(text)) {}
   static bool validate_target_string(const std::string &text);
 
-  bool has_feature(Feature f) const { return features_.test(f); }
+  bool has_feature(Feature f) const { return f < FeatureEnd && features_[f / 64] >> f % 64 & 1; }
   bool features_any_of(const std::vector<Feature> &fs) const;
   /// Whether one instruction moves the wanted lanes of a vector of such elements between memory and registers.
   bool has_masked_moves(int element_bytes) const;
@@ -71,7 +71,7 @@ struct CALO_EXPORT Target {
   bool operator!=(const Target &o) const { return !(*this == o); }
 
 private:
-  std::bitset<FeatureEnd> features_;
+  uint64_t features_[(FeatureEnd + 63) / 64] = {};  // no std::bitset: it is costly to parse
 };
 
 /// This machine, by cpuid.
@@ -80,6 +80,8 @@ CALO_EXPORT Target get_host_target();
 CALO_EXPORT Target get_target_from_environment();
 /// HL_JIT_TARGET if set, else the host. Throws T0102 if it cannot run here.
 CALO_EXPORT Target get_jit_target_from_environment();
+/// Why no code can be generated for `t`: another machine, or a feature that has no meaning yet, by its name. Empty if it can.
+CALO_EXPORT std::string why_not_compilable(const Target &t);
 /// Why code for `t` cannot run in this process; empty if it can.
 CALO_EXPORT std::string why_not_runnable_here(const Target &t);
 

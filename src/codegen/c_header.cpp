@@ -177,10 +177,11 @@ std::string describe(const lower::LoweredArgument &a) {
 
 }  // namespace
 
-std::string c_header(const lower::LoweredFunction &f, const Target &t, const std::string &symbol) {
+std::string c_header(const lower::LoweredFunction &f, const Target &t, const std::string &symbol,
+                     const std::string &targets) {
   const std::string guard = "CALOTYPE_" + symbol + "_H";
   std::string s = "#ifndef " + guard + "\n#define " + guard + "\n";
-  s += "/* " + symbol + ", compiled by Calotype for " + t.to_string() + ".\n";
+  s += "/* " + symbol + ", compiled by Calotype for " + targets + ".\n";
   for (const lower::LoweredArgument &a : f.args) s += " *   " + describe(a) + "\n";
   s += " * Returns 0, or a negative code after calling halide_error. A buffer whose host and "
        "device are\n"

@@ -18,9 +18,9 @@ std::string c_identifier(const std::string &name);
 bool is_c_identifier(const std::string &name);
 /// Why no function of C or C++ may have this name, though it is an identifier; or empty.
 std::string why_reserved(const std::string &name);
-/// A whole header, for C and C++, that needs no other file of ours.
+/// A whole header, for C and C++, that needs no other file of ours. `targets`: what it was compiled for, in words.
 CALO_EXPORT std::string c_header(const lower::LoweredFunction &f, const Target &t,
-                                 const std::string &symbol);
+                                 const std::string &symbol, const std::string &targets);
 /// A C++ source that makes the function known to a main such as share/tools/RunGenMain.cpp, before it starts.
 std::string registration_source(const std::string &symbol);
 

@@ -8,6 +8,7 @@
 
 #include "../ir/visit.h"
 #include "../lower/lowered.h"
+#include "debug_lines.h"
 #include "externs.h"
 #include "ops.h"
 
@@ -15,6 +16,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 
@@ -121,6 +123,8 @@ private:
   void bind_arguments(const lower::LoweredFunction &f, Value *args);
   void add_scopes(const ir::Stmt &body);
   void finish_function();
+  /// What follows belongs to this loop, or to this Func's computation, for debuggers.
+  void enter(const ir::Name &label);
   void stmt(const ir::Stmt &s);
   void atomic(const ir::Atomic *op);
   void assertion(const ir::AssertStmt *op);
@@ -146,7 +150,10 @@ private:
   llvm::Function *start_wrapper(const std::string &name, const std::vector<llvm::Type *> &params);
   void refuse_processor();
   Value *can_run(const Target &t);
+  Value *may_run(const Target &t);
   void add_metadata(const lower::LoweredFunction &f);
+  llvm::Function *start_metadata();
+  llvm::Constant *metadata(const lower::LoweredFunction &f, const Target &t);
   llvm::Constant *argument_metadata(const ArgumentFacts &a);
   llvm::Constant *constant(llvm::Constant *value, const std::string &name);
   llvm::Constant *embedded_image(const ir::Parameter &p);
@@ -252,6 +259,7 @@ private:
   Ops ops_;
   std::string pipeline_;  ///< in messages
   std::string symbol_;
+  std::unique_ptr<DebugLines> lines_;  ///< null: no debug information
   Frame frame_;
   ir::Scope<Symbol> symbols_;
   std::unordered_map<uintptr_t, Cached> cache_;  ///< by node address
@@ -269,7 +277,7 @@ private:
   std::unordered_map<ir::Name, std::pair<llvm::MDNode *, llvm::MDNode *>>
       scopes_;  ///< alias.scope, noalias
   std::unordered_map<std::string, Value *> strings_;
-  int bodies_ = 0;
+  std::map<std::string, int> bodies_;  ///< of parallel loops, by name
 };
 
 template <typename F> Value *Emitter::when(Value *cond, llvm::Type *t, F then) {

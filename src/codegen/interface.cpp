@@ -61,6 +61,26 @@ Value *Emitter::can_run(const Target &t) {
   return call_extern(has, {b_.getInt32(instructions_of(t).cpu)});
 }
 
+/// Can it, and does the program not say otherwise?
+Value *Emitter::may_run(const Target &t) {
+  std::vector<llvm::Constant *> words;
+  for (int first = 0; first < Target::FeatureEnd; first += 64) {
+    uint64_t word = 0;
+    for (int i = first; i < std::min<int>(first + 64, Target::FeatureEnd); i++)
+      word |= uint64_t(t.has_feature(static_cast<Target::Feature>(i))) << i % 64;
+    words.push_back(b_.getInt64(word));
+  }
+  auto *type = llvm::ArrayType::get(b_.getInt64Ty(), words.size());
+  Value *features = constant(llvm::ConstantArray::get(type, words), ".features");
+  const ExternFunction ask{"halide_can_use_target_features",
+                           "halide_can_use_target_features",
+                           false,
+                           Int(32),
+                           {Int(32), Handle()}};
+  Value *allowed = call_extern(ask, {b_.getInt32(static_cast<uint32_t>(words.size())), features});
+  return b_.CreateAnd(can_run(t), b_.CreateIsNotNull(allowed));
+}
+
 void Emitter::refuse_processor() {
   if (instructions_of(target_).cpu == 0) return;
   llvm::BasicBlock *bad = new_block("unable"), *good = new_block("able");
@@ -115,7 +135,7 @@ void Emitter::dispatcher(const lower::LoweredFunction &f, const std::string &sym
       llvm::BasicBlock *next = last ? nullptr : new_block("next");
       if (!last) {
         llvm::BasicBlock *here = new_block("call");
-        b_.CreateCondBr(can_run(choices[i].target), here, next);
+        b_.CreateCondBr(may_run(choices[i].target), here, next);
         b_.SetInsertPoint(here);
       }
       auto callee =
@@ -124,7 +144,17 @@ void Emitter::dispatcher(const lower::LoweredFunction &f, const std::string &sym
       if (!last) b_.SetInsertPoint(next);
     }
   }
-  add_metadata(f);
+  llvm::Function *get = start_metadata();
+  frame_ = Frame();
+  frame_.function = get;
+  for (size_t i = 0; i + 1 < choices.size(); i++) {
+    llvm::BasicBlock *here = new_block("chosen"), *next = new_block("next");
+    b_.CreateCondBr(may_run(choices[i].target), here, next);
+    b_.SetInsertPoint(here);
+    b_.CreateRet(metadata(f, choices[i].target));
+    b_.SetInsertPoint(next);
+  }
+  b_.CreateRet(metadata(f, choices.back().target));
 }
 
 // ---- metadata -----------------------------------------------------------------------------------------------------
@@ -156,15 +186,24 @@ llvm::Constant *Emitter::argument_metadata(const ArgumentFacts &a) {
 }
 
 void Emitter::add_metadata(const lower::LoweredFunction &f) {
+  start_metadata();
+  b_.CreateRet(metadata(f, target_));
+}
+
+llvm::Function *Emitter::start_metadata() {
   llvm::Function *get =
       llvm::Function::Create(llvm::FunctionType::get(b_.getPtrTy(), {}, false),
                              llvm::Function::ExternalLinkage, symbol_ + "_metadata", module_);
   get->addFnAttr(kBaseline);
   b_.SetInsertPoint(llvm::BasicBlock::Create(cx_, "entry", get));
+  return get;
+}
+
+llvm::Constant *Emitter::metadata(const lower::LoweredFunction &f, const Target &t) {
   std::vector<llvm::Constant *> args;
   auto *null = llvm::ConstantPointerNull::get(b_.getPtrTy());
   auto text = [&](const std::string &s) { return llvm::cast<llvm::Constant>(string_const(s)); };
-  for (const ArgumentFacts &a : argument_facts(f, target_)) args.push_back(argument_metadata(a));
+  for (const ArgumentFacts &a : argument_facts(f, t)) args.push_back(argument_metadata(a));
   llvm::Constant *list = null;
   if (!args.empty()) {
     auto *type = llvm::ArrayType::get(args[0]->getType(), args.size());
@@ -173,8 +212,8 @@ void Emitter::add_metadata(const lower::LoweredFunction &f) {
   const int version = halide_filter_metadata_t::VERSION;
   llvm::Constant *all = llvm::ConstantStruct::getAnon(
       {b_.getInt32(version), b_.getInt32(static_cast<uint32_t>(args.size())), list,
-       text(target_.to_string()), text(symbol_)});
-  b_.CreateRet(constant(all, ".metadata.data"));
+       text(t.to_string()), text(symbol_)});
+  return constant(all, ".metadata.data");
 }
 
 // ---- embedded images ----------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 #include "../base/diagnostic.h"
 #include "../base/disk_cache.h"
 #include "../runtime/runtime.h"
+#include "jit_observers.h"
 #include "module.h"
 
 #include <llvm/Bitcode/BitcodeWriter.h>
@@ -45,6 +46,7 @@ struct Linker {
                     .setJITTargetMachineBuilder(std::move(machine))
                     .setPlatformSetUp(orc::setUpInactivePlatform)
                     .setLinkProcessSymbolsByDefault(false)
+                    .setObjectLinkingLayerCreator(make_linking_layer)
                     .create();
     jit = checked(std::move(made));
     size_t count = 0;

@@ -69,6 +69,10 @@ llvm::Function *Emitter::start_function(const std::string &name,
 
 void Emitter::finish_function() { b_.CreateRet(b_.getInt32(0)); }
 
+void Emitter::enter(const ir::Name &label) {
+  if (lines_) b_.SetCurrentDebugLocation(lines_->inside(label.str(), b_.getCurrentDebugLocation()));
+}
+
 void Emitter::function(const lower::LoweredFunction &f, const std::string &symbol) {
   pipeline_ = f.name.str();
   symbol_ = symbol;
@@ -76,9 +80,15 @@ void Emitter::function(const lower::LoweredFunction &f, const std::string &symbo
   llvm::Type *ptr = b_.getPtrTy();
   add_scopes(f.body);
   llvm::Function *body = start_function(jit ? symbol : symbol + ".body", {ptr, ptr}, !jit);
+  if (wants_debug_info(target_)) {
+    lines_ = std::make_unique<DebugLines>(module_, f);
+    b_.SetCurrentDebugLocation(lines_->function(body, pipeline_));
+  }
   bind_arguments(f, body->getArg(1));
   stmt(f.body);
   finish_function();
+  b_.SetCurrentDebugLocation(llvm::DebugLoc());
+  if (lines_) lines_->finish();
   if (!jit) {
     add_wrappers(f, body);
     add_metadata(f);
@@ -198,6 +208,7 @@ Value *Emitter::error_call(const ir::Call *op) {
 
 void Emitter::stmt(const ir::Stmt &s) {
   std::vector<ir::Name> bound;
+  const llvm::DebugLoc outside = b_.getCurrentDebugLocation();
   for (const ir::BaseStmtNode *at = s.get(); at;) {
     const ir::BaseStmtNode *next = nullptr;
     forget_values();
@@ -215,9 +226,12 @@ void Emitter::stmt(const ir::Stmt &s) {
         next = op->body.get();
         break;
       }
-      case NodeKind::ProducerConsumer:
-        next = static_cast<const ir::ProducerConsumer *>(at)->body.get();
+      case NodeKind::ProducerConsumer: {
+        const auto *op = static_cast<const ir::ProducerConsumer *>(at);
+        if (op->is_producer) enter(op->name);
+        next = op->body.get();
         break;
+      }
       case NodeKind::Atomic: atomic(static_cast<const ir::Atomic *>(at)); break;
       case NodeKind::AssertStmt: assertion(static_cast<const ir::AssertStmt *>(at)); break;
       case NodeKind::For: loop(static_cast<const ir::For *>(at)); break;
@@ -235,6 +249,7 @@ void Emitter::stmt(const ir::Stmt &s) {
     at = next;
   }
   for (size_t i = bound.size(); i-- > 0;) symbols_.pop(bound[i]);
+  b_.SetCurrentDebugLocation(outside);
 }
 
 void Emitter::assertion(const ir::AssertStmt *op) {
@@ -285,6 +300,7 @@ void Emitter::loop(const ir::For *op) {
   Form first = form(op->min);
   if (count && *count == 1) {
     ir::ScopedBinding<Symbol> bind(symbols_, op->name, index_symbol(first));
+    enter(op->name);
     return stmt(op->body);
   }
   Value *min = materialise(first);
@@ -300,6 +316,7 @@ void Emitter::loop(const ir::For *op) {
   }
   llvm::BasicBlock *before = b_.GetInsertBlock();
   b_.SetInsertPoint(body);
+  enter(op->name);
   llvm::PHINode *i = b_.CreatePHI(b_.getInt64Ty(), 2);
   i->addIncoming(min, before);
   frame_.loops++;
@@ -338,6 +355,7 @@ void Emitter::parallel_loop(const ir::For *op, Value *min, Value *extent) {
 
   Frame outer = std::move(frame_);
   auto outer_point = b_.saveIP();
+  const llvm::DebugLoc outer_place = b_.getCurrentDebugLocation();
   ir::Scope<Symbol> outer_symbols;
   std::map<Key, Value *> outer_values;
   std::vector<Key> outer_log;
@@ -348,8 +366,10 @@ void Emitter::parallel_loop(const ir::For *op, Value *min, Value *extent) {
   };
   swap_scopes();
   llvm::Type *ptr = b_.getPtrTy();
-  std::string name = symbol_ + ".parallel" + std::to_string(bodies_++) + "." + op->name.str();
+  std::string name = symbol_ + ".par." + loop_label(op->name.str());  // as profilers show it
+  if (const int copy = ++bodies_[name]; copy > 1) name += "." + std::to_string(copy);
   llvm::Function *body = start_function(name, {ptr, b_.getInt32Ty(), ptr}, true);
+  if (lines_) b_.SetCurrentDebugLocation(lines_->function(body, op->name.str()));
   body->addParamAttr(2, llvm::Attribute::NoAlias);
   for (size_t i = 0; i < captured.size(); i++) {
     Symbol s = captured[i].second;
@@ -368,6 +388,7 @@ void Emitter::parallel_loop(const ir::For *op, Value *min, Value *extent) {
   swap_scopes();
   frame_ = std::move(outer);
   b_.restoreIP(outer_point);
+  b_.SetCurrentDebugLocation(outer_place);
   forget_values();
 
   Value *low = b_.CreateTrunc(min, b_.getInt32Ty()),

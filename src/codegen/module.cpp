@@ -51,10 +51,6 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target &t) {
     LLVMInitializeX86AsmPrinter();
     leave_out_strength_reduction();
   });
-  if (t.arch != Target::X86 || t.bits != 64 || t.os != Target::Linux) {
-    raise(Diagnostic("T0103", {}, "no code for the target " + t.to_string())
-              .because("code can be generated for x86-64-linux"));
-  }
   llvm::Triple triple("x86_64-unknown-linux-gnu");
   std::string error;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);

@@ -44,6 +44,8 @@ std::string compile_dispatcher(const lower::LoweredFunction &f, const std::strin
   return bytes_of(*m, ObjectForm::Object);
 }
 
+uint32_t processor_bits(const Target &t) { return instructions_of(t).cpu; }
+
 std::string make_archive(const std::vector<std::pair<std::string, std::string>> &members) {
   std::vector<llvm::NewArchiveMember> list;
   for (const auto &[name, bytes] : members) {

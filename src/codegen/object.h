@@ -25,6 +25,9 @@ CALO_EXPORT std::string compile_dispatcher(
     const lower::LoweredFunction &f, const std::string &symbol,
     const std::vector<std::pair<Target, std::string>> &choices);
 
+/// Groups of instructions that code for `t` needs, as runtime.h's calo_cpu_* bits: what the dispatcher asks for.
+CALO_EXPORT uint32_t processor_bits(const Target &t);
+
 /// A static library of these members (name, bytes) with its symbol table, without dates or owners.
 CALO_EXPORT std::string make_archive(
     const std::vector<std::pair<std::string, std::string>> &members);

@@ -59,6 +59,7 @@ const Kind kKinds[] = {
     {"bitcode", ".bc", [](const Job &j) { return object_form(j, ObjectForm::Bitcode); }},
     {"assembly", ".s", [](const Job &j) { return object_form(j, ObjectForm::Assembly); }},
     {"registration", ".registration.cpp", nullptr},
+    {"cpp_stub", ".stub.h", nullptr},
     {"stmt", ".stmt", [](const Job &j) { return ir::to_string(j.lowered.body); }},
     {"schedule", ".sched",
      [](const Job &j) { return schedule::print_schedule(complete(*j.build)); }},
@@ -69,16 +70,9 @@ const Kind kKinds[] = {
      }},
 };
 
-const char *const kElsewhere[] = {"compiler_log",
-                                  "conceptual_stmt",
-                                  "conceptual_stmt_html",
-                                  "cpp_stub",
-                                  "device_code",
-                                  "featurization",
-                                  "function_info_header",
-                                  "hlpipe",
-                                  "python_extension",
-                                  "pytorch_wrapper",
+const char *const kElsewhere[] = {"compiler_log", "conceptual_stmt",  "conceptual_stmt_html",
+                                  "device_code",  "featurization",    "function_info_header",
+                                  "hlpipe",       "python_extension", "pytorch_wrapper",
                                   "stmt_html"};
 
 const Kind &find_kind(const std::string &name) {
@@ -128,6 +122,18 @@ std::string file_base(const ArtifactRequest &r, const std::string &function) {
   raise(Diagnostic("T0101", {}, "the targets do not go into one library: " + what).because(why));
 }
 
+/// A processor that runs `later` must not always run `earlier`, which is asked first.
+void check_order(const Target &earlier, const Target &later) {
+  if (earlier == later) refuse_targets(later.to_string(), "it stands there twice");
+  const uint32_t first = codegen::processor_bits(earlier), then = codegen::processor_bits(later);
+  if ((first & ~then) != 0) return;
+  const std::string both = earlier.to_string() + " and " + later.to_string();
+  raise(Diagnostic("T0101", {}, "the targets do not go together: " + both)
+            .because("the second one would never be chosen: what can run it runs the first one, "
+                     "which stands before it")
+            .fix("the best target first, the one that fits all last"));
+}
+
 void check_targets(const std::vector<Build> &builds) {
   if (builds.empty()) raise(Diagnostic("T0101", {}, "there is no target to compile for"));
   const Target &last = builds.back().target;
@@ -142,10 +148,9 @@ void check_targets(const std::vector<Build> &builds) {
         refuse_targets(both, "all or none have user_context, and no_runtime");
       }
     }
-    for (size_t k = 0; k < i; k++) {
-      if (builds[k].target == t) refuse_targets(t.to_string(), "it stands there twice");
-    }
-    if (t == last) refuse_targets(t.to_string(), "it stands there twice");
+  }
+  for (size_t i = 0; i < builds.size(); i++) {
+    for (size_t k = 0; k < i; k++) check_order(builds[k].target, builds[i].target);
   }
 }
 
@@ -201,9 +206,17 @@ public:
   std::string whole(const std::string &kind) const {
     const Job &last = jobs_.back();
     if (kind == "c_header") {
-      return codegen::c_header(last.lowered, last.build->target, function_);
+      std::string targets;
+      for (const Job &j : jobs_)
+        targets += (targets.empty() ? "" : ", ") + j.build->target.to_string();
+      return codegen::c_header(last.lowered, last.build->target, function_, targets);
     }
     if (kind == "registration") return codegen::registration_source(function_);
+    if (kind == "cpp_stub") {
+      if (r_.stub.empty())
+        raise(Diagnostic("L0502", {}, "a cpp_stub calls a generator, and here is none"));
+      return r_.stub;
+    }
     std::vector<std::pair<std::string, std::string>> members;
     for (const Job &j : jobs_) {
       members.emplace_back(j.symbol + ".o", object_form(j, ObjectForm::Object));
@@ -248,6 +261,20 @@ std::string artifact_kind_list() {
 }
 
 void check_artifact_kind(const std::string &kind) { find_kind(kind); }
+
+std::vector<Target> parse_targets(const std::string &list) {
+  std::vector<Target> all;
+  for (size_t at = 0; at <= list.size();) {
+    const size_t end = std::min(list.find(',', at), list.size());
+    if (end == at) {
+      raise(Diagnostic("T0101", {}, "target=" + list + " holds an empty target")
+                .fix("leave target= out for this machine, or separate targets by single commas"));
+    }
+    all.push_back(Target(list.substr(at, end - at)).without_feature(Target::JIT));
+    at = end + 1;
+  }
+  return all;
+}
 
 lower::LoweredFunction lower_build(const Build &b, const std::string &function) {
   lower::LoweredFunction f;

@@ -31,6 +31,7 @@ struct ArtifactRequest {
   std::string function;               ///< in C; empty: the program's name
   std::vector<std::string> suffixes;  ///< of files per target, "-avx2"; empty: "-" and the target
   std::vector<Build> builds;          ///< best first; the last one takes what no other can run
+  std::string stub;                   ///< GeneratorBase::stub_source(), where there is a generator
 };
 
 struct WrittenFile {
@@ -44,6 +45,9 @@ CALO_EXPORT std::vector<WrittenFile> write_artifacts(const ArtifactRequest &r);
 /// Files for one target under exactly these paths: pairs of kind and path.
 CALO_EXPORT void write_artifacts_as(const std::vector<std::pair<std::string, std::string>> &files,
                                     const std::string &function, const Build &b);
+
+/// The targets of "A,B", best first, without `jit`. Throws T0101 for an empty one.
+CALO_EXPORT std::vector<Target> parse_targets(const std::string &list);
 
 /// The runtime alone: kinds object, static_library, c_header.
 CALO_EXPORT std::vector<WrittenFile> write_runtime(const std::vector<std::string> &kinds,

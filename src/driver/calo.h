@@ -76,6 +76,7 @@ struct Algorithm {
   Target target;
   Settings parameters;  ///< of the generator
   Settings arguments;   ///< the settings that are none
+  std::string stub;     ///< the generator's
   double program_ms = 0;
 };
 Algorithm load_algorithm(const Request &r);
@@ -93,8 +94,6 @@ Choice choose(const Request &r, const Algorithm &a, const std::string &given);
 std::vector<Choice> choose_all(const Request &r, const Algorithm &a,
                                std::vector<std::string> *skipped);
 std::string numeric_mode(const Target &t);
-/// Sizes of all arguments at the generator's estimates; `missing` names the first without.
-ir::EvalContext estimates_of(const Algorithm &a, std::string *missing);
 
 // ---- calo_arguments.cpp -----------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "../base/disk_cache.h"
@@ -240,6 +241,15 @@ void keep(const Recipe &r, const std::vector<Dependency> &dependencies, const st
   }
 }
 
+// Compilers take any other file for something to link.
+bool is_cpp_name(const std::string &path) {
+  const std::string ending = fs::path(path).extension().string();
+  for (const char *known : {".cpp", ".cc", ".cxx", ".c++", ".cp", ".C", ".CPP"}) {
+    if (ending == known) return true;
+  }
+  return false;
+}
+
 bool is_shared_object(const std::string &path) {
   std::ifstream in(path, std::ios::binary);
   char magic[4] = {};
@@ -275,7 +285,13 @@ void load_generators(const std::string &source) {
     file_error(source, "no such generator source");
   }
   const std::string path = fs::canonical(source).string();
+  static std::set<std::string>
+      loaded;  // a second copy, made for another target, would register its generators again
+  if (!loaded.insert(path).second) return;
   if (is_shared_object(path)) return open_object(path);
+  if (!is_cpp_name(path)) {
+    file_error(source, "neither a C++ source (.cpp, .cc, .cxx, .C) nor a shared object");
+  }
   Recipe r;
   r.source = source;
   r.command = compiler();

@@ -17,7 +17,9 @@ Choice from_file(const Algorithm &a, const std::string &path) {
   Choice c;
   c.path = path;
   c.label = fs::path(path).stem().string();
-  c.schedule = driver::effective_schedule(a.embedded, schedule::load_schedule(path));
+  const schedule::Schedule file = schedule::load_schedule(path);
+  schedule::check_conditions(file, a.parameters);
+  c.schedule = driver::effective_schedule(a.embedded, file);
   return c;
 }
 
@@ -103,6 +105,7 @@ Algorithm load_algorithm(const Request &r) {
   a.target = target_of(r);
   load_generators(r.source);
   const auto generator = driver::create_generator(generator_of(r), GeneratorContext(a.target));
+  a.stub = generator->stub_source();
   for (const auto &[name, value] : r.settings) {
     if (name == "target") continue;
     if (generator->has_generator_param(name)) {

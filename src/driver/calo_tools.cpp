@@ -89,8 +89,17 @@ int list_passes(const Request &r) {
 
 }  // namespace
 
+/// Verbs that run nothing take parameters of the generator alone.
+void refuse_run_time_arguments(const Request &r, const Algorithm &a) {
+  if (a.arguments.empty()) return;
+  const std::string &name = a.arguments[0].first;
+  raise(Diagnostic("L0502", {}, "calo " + r.verb + " takes no value for " + name)
+            .because(name + " is an argument of the compiled pipeline, given when it runs"));
+}
+
 int check(const Request &r) {
   const Algorithm a = load_algorithm(r);
+  refuse_run_time_arguments(r, a);
   std::vector<std::string> skipped;
   std::vector<std::string> names;
   for (const Choice &c : choose_all(r, a, &skipped)) {
@@ -112,6 +121,7 @@ int check(const Request &r) {
 
 int print_schedule(const Request &r) {
   const Algorithm a = load_algorithm(r);
+  refuse_run_time_arguments(r, a);
   const Choice choice = choose(r, a, given_schedule(r));
   const schedule::Schedule s = complete(a, choice.schedule);
   schedule::apply(a.program, s, a.target);  // what is printed is legal
@@ -171,15 +181,17 @@ int opt(const Request &r) {
 /// The target of --target A,B or target=A,B, one request each; the parameters are the same.
 std::vector<Request> one_per_target(const Request &r) {
   std::string list = r.target;
+  bool given = !list.empty();
   for (const auto &[name, value] : r.settings) {
-    if (name == "target" && list.empty()) list = value;
+    if (name != "target" || given) continue;
+    list = value;
+    given = true;
   }
+  if (!given) return {r};
   std::vector<Request> all;
-  for (size_t at = 0; at <= list.size();) {
-    const size_t end = std::min(list.find(',', at), list.size());
+  for (const Target &t : driver::parse_targets(list)) {
     all.push_back(r);
-    all.back().target = list.substr(at, end - at);
-    at = end + 1;
+    all.back().target = t.to_string();
   }
   return all;
 }
@@ -194,6 +206,8 @@ int build(const Request &r) {
   files.function = r.function;
   for (const Request &one : one_per_target(r)) {
     const Algorithm a = load_algorithm(one);
+    refuse_run_time_arguments(r, a);
+    files.stub = a.stub;
     files.builds.push_back({a.program, choose(one, a, given_schedule(one)).schedule, a.target});
   }
   Json written = Json::array();

@@ -13,6 +13,7 @@
 #include "../ir/function.h"
 #include "../schedule/text.h"
 #include "calo_tune.h"
+#include "calo_work.h"
 
 namespace calotype::cli {
 

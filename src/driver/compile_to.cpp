@@ -157,4 +157,15 @@ void Func::compile_to_static_library(const std::string &prefix, const std::vecto
                                      const std::string &function, const Target &t) {
   pipeline().compile_to_static_library(prefix, args, function, t);
 }
+void Func::compile_to_multitarget_static_library(const std::string &prefix,
+                                                 const std::vector<Argument> &args,
+                                                 const std::vector<Target> &targets) {
+  pipeline().compile_to_multitarget_static_library(prefix, args, targets);
+}
+void Func::compile_to_multitarget_object_files(const std::string &prefix,
+                                               const std::vector<Argument> &args,
+                                               const std::vector<Target> &targets,
+                                               const std::vector<std::string> &suffixes) {
+  pipeline().compile_to_multitarget_object_files(prefix, args, targets, suffixes);
+}
 }  // namespace calotype

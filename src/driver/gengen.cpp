@@ -62,7 +62,7 @@ struct Command {
   std::string kinds = "static_library,c_header", plugins;
   std::vector<std::pair<std::string, std::string>> values;
   std::string targets;
-  bool help = false;
+  bool has_target = false, help = false;
 
   std::string *flag(const std::string &word) {
     const std::pair<const char *, std::string *> flags[] = {
@@ -97,8 +97,9 @@ Command parse(int argc, char **argv) {
         if (earlier.first == name) usage_error(name + " was given twice");
       }
       if (name == "target") {
-        if (!c.targets.empty()) usage_error("target was given twice");
+        if (c.has_target) usage_error("target was given twice");
         c.targets = text;
+        c.has_target = true;
       } else {
         c.values.emplace_back(name, text);
       }
@@ -142,15 +143,13 @@ std::string only_generator() {
 }
 
 std::vector<Target> targets_of(const Command &c) {
-  std::vector<Target> all;
-  for (const std::string &t : split(c.targets)) all.emplace_back(t);
-  if (all.empty()) all.push_back(get_target_from_environment());
-  for (Target &t : all) t.set_feature(Target::JIT, false);
-  return all;
+  if (!c.has_target) return {get_target_from_environment().without_feature(Target::JIT)};
+  return parse_targets(c.targets);
 }
 
-Build build_for(const Command &c, const std::string &name, const Target &t) {
+Build build_for(const Command &c, const std::string &name, const Target &t, std::string *stub) {
   const auto generator = create_generator(name, GeneratorContext(t));
+  *stub = generator->stub_source();
   for (const auto &[param, value] : c.values) generator->set_generator_param(param, value);
   const Pipeline pipeline = generator->build_pipeline();
   Build b;
@@ -189,6 +188,18 @@ int run(int argc, char **argv) {
       usage_error("-r writes the runtime alone and takes no -g",
                   "a static_library contains the runtime unless its target says no_runtime");
     }
+    if (!c.values.empty() || !c.function.empty() || !c.base.empty()) {
+      const std::string what = !c.values.empty()     ? c.values[0].first + "="
+                               : !c.function.empty() ? "-f"
+                                                     : "-n";
+      usage_error("-r writes the runtime alone and takes no " + what,
+                  "its files are named after -r; of values it takes target= alone");
+    }
+    for (const Target &t : targets_of(c)) {
+      const std::string why = why_not_compilable(t);
+      if (!why.empty())
+        raise(Diagnostic("T0103", {}, "no code for the target " + t.to_string()).because(why));
+    }
     written = write_runtime(kinds, c.folder, c.runtime);
   } else {
     ArtifactRequest r;
@@ -197,7 +208,7 @@ int run(int argc, char **argv) {
     r.base = c.base;
     r.function = c.function;
     const std::string name = c.generator.empty() ? only_generator() : c.generator;
-    for (const Target &t : targets_of(c)) r.builds.push_back(build_for(c, name, t));
+    for (const Target &t : targets_of(c)) r.builds.push_back(build_for(c, name, t, &r.stub));
     written = write_artifacts(r);
   }
   if (c.verbose == "1") {

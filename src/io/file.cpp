@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <new>
 
 namespace calotype::io {
 
@@ -19,9 +20,22 @@ struct CloseFile {
 
 std::string last_error() { return std::strerror(errno); }
 
+bool is_plain(const Bytes &start, size_t size) {
+  const auto begins = [&](const char *magic, size_t n) {
+    return size >= n && std::memcmp(start.data(), magic, n) == 0;
+  };
+  return begins("\x93NUMPY", 6) || begins("P5", 2) || begins("P6", 2);
+}
+
 }  // namespace
 
-Bytes read_file(const std::string &path) {
+std::string no_memory(uint64_t bytes) {
+  char text[64];
+  std::snprintf(text, sizeof text, "no memory for its %.3g GB", static_cast<double>(bytes) / 1e9);
+  return text;
+}
+
+Bytes read_file(const std::string &path, bool plain) {
   const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rb"));
   if (!file) throw FileError(path, "cannot be opened: " + last_error());
   struct stat status;
@@ -32,17 +46,28 @@ Bytes read_file(const std::string &path) {
   if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) {
     throw FileError(path, "is a device, expected a file");  // it may have no end
   }
-  if (S_ISREG(status.st_mode) && status.st_size > static_cast<int64_t>(kMaxBytes)) {
-    throw FileError(path, "is larger than 2 GiB");
-  }
-  Bytes bytes;
-  size_t used = 0;
-  while (true) {  // grows by half: the file may be a pipe, whose size nobody knows
-    bytes.resize(std::min<size_t>(used + std::max<size_t>(used / 2, 1 << 16), kMaxBytes + 1));
-    const size_t got = std::fread(bytes.data() + used, 1, bytes.size() - used, file.get());
-    used += got;
-    if (used > kMaxBytes) throw FileError(path, "is larger than 2 GiB");
-    if (got == 0) break;
+  Bytes bytes(1 << 16);
+  size_t used = std::fread(bytes.data(), 1, bytes.size(), file.get());
+  const bool regular = S_ISREG(status.st_mode);
+  const auto size = static_cast<uint64_t>(std::max<int64_t>(status.st_size, 0));
+  // A pipe may have no end.
+  const uint64_t most = regular && (plain || is_plain(bytes, used)) ? kMaxBytes : kMaxCompressed;
+  const auto refuse = [&] {
+    throw FileError(path, "is larger than " + std::to_string(most >> 30) + " GiB");
+  };
+  if (regular && size > most) refuse();
+  try {
+    if (regular && size > used) bytes.resize(size + 1);
+    for (;;) {
+      if (used > most) refuse();
+      if (used == bytes.size())  // grows by half: nobody knows the size of a pipe
+        bytes.resize(std::min<uint64_t>(used + used / 2, most + 1));
+      const size_t got = std::fread(bytes.data() + used, 1, bytes.size() - used, file.get());
+      if (got == 0) break;
+      used += got;
+    }
+  } catch (const std::bad_alloc &) {
+    throw FileError(path, no_memory(std::max<uint64_t>(size, used)));
   }
   if (std::ferror(file.get())) throw FileError(path, "cannot be read: " + last_error());
   bytes.resize(used);
@@ -73,12 +98,19 @@ void allocate_pixels(const std::string &path, Pixels &pixels, size_t file_bytes,
     throw FileError(path, "too large: " + size);
   }
   const uint64_t bytes = uint64_t(pixels.row_bytes()) * pixels.height;  // < 2^50
-  if (bytes > kMaxBytes) throw FileError(path, "more than 2 GiB once decoded: " + size);
+  const uint64_t most = most_ratio == 1 ? kMaxBytes : kMaxCompressed;
+  if (bytes > most) {
+    throw FileError(path, "more than " + std::to_string(most >> 30) + " GiB once decoded: " + size);
+  }
   if (most_ratio && bytes / most_ratio > file_bytes) {
     throw FileError(path, "truncated: " + size + " samples cannot come from " +
                               std::to_string(file_bytes) + " bytes");
   }
-  pixels.data.resize(bytes);
+  try {
+    pixels.data.resize(bytes);
+  } catch (const std::bad_alloc &) {
+    throw FileError(path, no_memory(bytes));
+  }
 }
 
 }  // namespace calotype::io

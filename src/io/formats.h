@@ -20,10 +20,15 @@ struct Pixels {
   size_t row_bytes() const { return size_t(width) * channels * (bits / 8); }
 };
 
-constexpr uint64_t kMaxBytes = uint64_t(2) << 30;  // of a file, and of what it decodes to
-constexpr int kMaxSide = 1 << 20;                  // of a picture
+constexpr uint64_t kMaxBytes = uint64_t(64) << 30;  // of an array, and of a file of plain samples
+constexpr uint64_t kMaxCompressed = uint64_t(2)
+                                    << 30;  // of a compressed file, and of what it decodes to
+constexpr int kMaxSide = 1 << 20;           // of a picture
 
-Bytes read_file(const std::string &path);
+/// `plain`: the samples as they are; else the first bytes tell whether the file is compressed, which bounds its size.
+Bytes read_file(const std::string &path, bool plain = false);
+/// What a buffer of so many bytes could not get: for FileError.
+std::string no_memory(uint64_t bytes);
 void write_file(const std::string &path, const Bytes &bytes);
 
 /// Checks the size a header claims and takes the memory. `most_ratio` bounds decoded to file bytes where

@@ -112,7 +112,7 @@ void check_view(const std::string &path, const halide_buffer_t &view) {
     }
     bytes *= static_cast<uint64_t>(extent);
     if (bytes > kMaxBytes) {
-      throw FileError(path, "more than 2 GiB: " + extents_name(extents_of(view)));
+      throw FileError(path, "more than 64 GiB: " + extents_name(extents_of(view)));
     }
   }
   if (!view.host) throw FileError(path, "the buffer to save has no host memory");
@@ -147,7 +147,7 @@ Array dense_copy(const halide_buffer_t &view) {
 }
 
 Array load(const std::string &path) {
-  const Bytes file = read_file(path);
+  const Bytes file = read_file(path, false);
   if (file.empty()) throw FileError(path, "the file is empty");
   if (starts_with(file, "\x93NUMPY", 6)) return decode_npy(path, file);
   const Pixels pixels = decode_picture(path, file);

@@ -34,7 +34,7 @@ struct Array {
 
 /// Reads a file of any known format, told by its first bytes, never by its name.
 ///   errors    FileError: cannot be opened, unknown format, truncated, damaged, a form of its format
-///             that is not supported, of size zero, or above 2 GiB once decoded
+///             that is not supported, of size zero, or too large: 64 GiB, where it is compressed 2 GiB once decoded
 Array load(const std::string &path);
 
 /// Writes a host buffer in the format of the path's extension (png, jpg, tif, pgm, ppm, npy, raw).

@@ -149,14 +149,14 @@ std::string descr_of(const std::string &path, halide_type_t type) {
   return std::string(type.bits == 8 ? "|" : "<") + kind + std::to_string(type.bytes());
 }
 
-/// The bytes an array needs; refuses size zero and more than 2 GiB.
+/// The bytes an array needs; refuses size zero and more than 64 GiB.
 uint64_t checked_bytes(const std::string &path, halide_type_t type,
                        const std::vector<int> &extents) {
   uint64_t bytes = type.bytes();
   for (const int extent : extents) {
     if (extent <= 0) throw FileError(path, "an array of size zero: " + extents_name(extents));
     bytes *= static_cast<uint64_t>(extent);
-    if (bytes > kMaxBytes) throw FileError(path, "more than 2 GiB: " + extents_name(extents));
+    if (bytes > kMaxBytes) throw FileError(path, "more than 64 GiB: " + extents_name(extents));
   }
   return bytes;
 }
@@ -224,7 +224,7 @@ Bytes encode_npy(const std::string &path, const halide_buffer_t &view) {
 
 Array load_raw(const std::string &path, halide_type_t type, const std::vector<int> &extents) {
   const uint64_t bytes = checked_bytes(path, type, extents);
-  Array out{type, extents, read_file(path), false};
+  Array out{type, extents, read_file(path, true), false};
   check_length(path, out.data.size(), bytes);
   return out;
 }

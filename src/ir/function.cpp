@@ -3,6 +3,7 @@
 #include "function.h"
 
 #include <algorithm>
+#include <cctype>
 #include <unordered_set>
 
 #include "../base/diagnostic.h"
@@ -194,13 +195,73 @@ std::unordered_map<const FunctionBody *, Name> name_funcs(
   return names;
 }
 
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+/// `from` becomes `to` where it stands as a whole name.
+std::string with_name(std::string text, const std::string &from, const std::string &to) {
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos;) {
+    const size_t end = at + from.size();
+    const bool whole =
+        (at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]));
+    if (whole) text.replace(at, from.size(), to);
+    at += whole ? to.size() : 1;
+  }
+  return text;
+}
+
+/// Gives parameters and buffer fields ("in.extent.0") in Exprs the names that the parameters have.
+class ParameterNames : public IRGraphMutator {
+public:
+  using IRGraphMutator::visit;
+  Expr visit(const Variable *op) override { return op->param ? parameter(op) : Expr(op); }
+  Expr visit(const Call *op) override {
+    Expr e = IRGraphMutator::visit(op);
+    const auto *c = e.as<Call>();
+    if (c && c->op == Intrinsic::require && !e.same_as(op)) {
+      std::vector<Expr> args = c->args;
+      rename_text(op, args);
+      return make_intrinsic(c->type, c->op, std::move(args));
+    }
+    if (c && c->call_type == CallType::Image && c->name != c->param->name)
+      return make_image_call(c->type, c->param, c->args);
+    return e;
+  }
+
+protected:
+  /// A requirement holds its condition as text too.
+  static void rename_text(const Call *op, std::vector<Expr> &args) {
+    const auto *text = op->args.size() > 3 ? op->args[3].as<StringImm>() : nullptr;
+    if (!text) return;
+    std::string now = text->value;
+    for_each_expr(op->args[0], [&](const Expr &e) {
+      if (const auto *v = e.as<Variable>()) {
+        if (v->param) now = with_name(now, v->name, parameter(v).as<Variable>()->name);
+      } else if (const auto *c = e.as<Call>()) {
+        if (c->param) now = with_name(now, c->name, c->param->name);
+      }
+    });
+    args[3] = make_string(now);
+  }
+
+  static Expr parameter(const Variable *op) {
+    std::string name = op->param->name;
+    if (op->param->is_buffer) {
+      const std::string &old = op->name.str();
+      const size_t last = old.rfind('.');
+      const size_t field = last == std::string::npos || last == 0 ? last : old.rfind('.', last - 1);
+      if (field != std::string::npos) name += old.substr(field);
+    }
+    return op->name == name ? Expr(op) : make_var(name, op->type, op->param);
+  }
+};
+
 /// Rewrites a body's Exprs into the Program's form.
-class Canonicalizer final : public IRGraphMutator {
+class Canonicalizer final : public ParameterNames {
 public:
   Canonicalizer(const std::unordered_map<const FunctionBody *, Name> &funcs,
                 const std::unordered_map<Name, Name> &vars, Name self, int index)
       : funcs_(funcs), vars_(vars), self_(self), index_(index) {}
-  using IRGraphMutator::visit;
+  using ParameterNames::visit;
 
   Expr visit(const Variable *op) override {
     if (op->param) return parameter(op);
@@ -223,6 +284,7 @@ public:
       return make_image_call(op->type, op->param, std::move(args));
     }
     if (!changed) return op;
+    if (op->op == Intrinsic::require) rename_text(op, args);
     return make_intrinsic_like(op, std::move(args));
   }
   using IRGraphMutator::mutate;
@@ -232,18 +294,6 @@ private:
     if (op->op != Intrinsic::None) return make_intrinsic(op->type, op->op, std::move(args));
     return make_extern_call(op->type, op->name, std::move(args),
                             op->call_type == CallType::PureExtern);
-  }
-
-  /// Scalar parameters and buffer fields ("in.extent.0") follow their parameter's name.
-  Expr parameter(const Variable *op) {
-    std::string name = op->param->name;
-    if (op->param->is_buffer) {
-      const std::string &old = op->name.str();
-      const size_t last = old.rfind('.');
-      const size_t field = last == std::string::npos || last == 0 ? last : old.rfind('.', last - 1);
-      if (field != std::string::npos) name += old.substr(field);
-    }
-    return op->name == name ? Expr(op) : make_var(name, op->type, op->param);
   }
 
   const std::unordered_map<const FunctionBody *, Name> &funcs_;
@@ -275,6 +325,40 @@ std::unordered_map<Name, Name> name_vars(const std::vector<FunctionBody *> &orde
     map[n] = name;
   }
   return map;
+}
+
+/// param_0, image_0, buffer_0 ...: the next one that is not taken.
+void name_parameter(const ParameterRef &p, std::unordered_set<std::string> &taken) {
+  const std::string kind = p->name.substr(0, p->name.find('_') + 1);
+  std::string name;
+  for (int n = 0; !taken.insert(name = kind + std::to_string(n)).second;) n++;
+  if (p->name != name) const_cast<Parameter &>(*p).name = name;
+}
+
+/// Names the unnamed ones in the pipeline's order, whatever the process made before.
+void name_parameters(const std::vector<ParameterRef> &params) {
+  std::unordered_set<std::string> taken;
+  for (const ParameterRef &p : params) {
+    if (!p->unnamed) taken.insert(p->name);
+  }
+  for (const ParameterRef &p : params) {
+    if (p->unnamed) name_parameter(p, taken);
+  }
+}
+
+/// Constraints under the present names of the parameters that they mention.
+void rename_constraints(const Parameter &p) {
+  ParameterNames names;
+  auto renew = [&](Expr &e) {
+    if (!e.defined()) return;
+    Expr now = names.mutate(e);
+    if (!now.same_as(e)) e = now;
+  };
+  Parameter &q = const_cast<Parameter &>(p);
+  for (Expr *e : {&q.min_value, &q.max_value}) renew(*e);
+  for (DimConstraint &d : q.dims) {
+    for (Expr *e : {&d.min, &d.extent, &d.stride}) renew(*e);
+  }
 }
 
 void check_parameter_names(const std::vector<ParameterRef> &params) {
@@ -326,7 +410,12 @@ public:
       walk_.visit(f.get());
     }
     add_constraint_params();
+    name_parameters(walk_.params);
     check_parameter_names(walk_.params);
+    for (const ParameterRef &p : walk_.params) rename_constraints(*p);
+    for (const Ref<FunctionBody> &f : outputs_) {
+      for (const Ref<Parameter> &p : f->outputs) rename_constraints(*p);
+    }
     program_.params = walk_.params;
     std::unordered_set<std::string> taken;
     for (const ParameterRef &p : program_.params) taken.insert(p->name);
@@ -433,6 +522,15 @@ private:
 };
 
 }  // namespace
+
+void add_parameter(Program &program, const ParameterRef &p) {
+  std::unordered_set<std::string> taken;
+  for (const ParameterRef &q : program.params) taken.insert(q->name);
+  if (p->unnamed) name_parameter(p, taken);
+  program.params.push_back(p);
+}
+
+Expr with_parameter_names(const Expr &e) { return e.defined() ? ParameterNames().mutate(e) : e; }
 
 Program make_program(const std::string &name, const std::vector<Ref<FunctionBody>> &outputs,
                      const std::vector<ParameterRef> &args, const ProgramOptions &options) {

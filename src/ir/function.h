@@ -65,6 +65,11 @@ CALO_EXPORT Program make_program(const std::string &name,
                                  const std::vector<ParameterRef> &args,
                                  const ProgramOptions &options);
 
+/// Adds a parameter that only directives or requirements mention, and names it if it is unnamed.
+CALO_EXPORT void add_parameter(Program &program, const ParameterRef &p);
+/// `e` with parameters, and fields of buffers, under the names that they have now: make_program names unnamed ones.
+CALO_EXPORT Expr with_parameter_names(const Expr &e);
+
 /// Everything `outputs` reach, producers first. Throws L0201, L0210.
 CALO_EXPORT std::vector<FunctionBody *> reachable_funcs(
     const std::vector<Ref<FunctionBody>> &outputs);

@@ -27,7 +27,8 @@ struct DimConstraint {
 
 /// A parameter. Mutable in value (set between runs) and constraints, not in kind. Shared by all Exprs that use it.
 struct CALO_EXPORT Parameter : RefCounted {
-  std::string name;  ///< explicit or generated; unique within a pipeline (L0404)
+  std::string name;      ///< unique within a pipeline (L0404)
+  bool unnamed = false;  ///< each Program that uses it names it anew: param_0, image_0 ...
   Type type;
   bool is_buffer = false;
   bool embedded = false;  ///< a Buffer used directly in an Expr: bound for good, not an argument

@@ -6,6 +6,8 @@
 namespace calotype::lang {
 
 namespace {
+constexpr double kMostBytes = 0x1p60;
+
 /// Owns its contents, which know it only for as long as it lives: no cycle.
 struct EmbeddedParameter final : ir::Parameter {
   ~EmbeddedParameter() override {
@@ -18,8 +20,36 @@ BufferContents::~BufferContents() = default;
 
 Ref<BufferContents> make_contents(RuntimeBuffer b, const std::string &name) {
   Ref<BufferContents> c(new BufferContents(std::move(b)));
-  c->name = name.empty() ? "buffer_" + std::to_string(next_id()) : name;
+  c->unnamed = name.empty();
+  c->name = c->unnamed ? "buffer_" + std::to_string(next_id()) : name;
   return c;
+}
+
+Ref<BufferContents> new_contents(Type t, const std::vector<int> &sizes,
+                                 const std::vector<int> &order, const std::string &name) {
+  double bytes = t.bytes();
+  for (int n : sizes) {
+    bytes *= n;
+    if (n < 0)
+      raise(Diagnostic("L0105", recent_position(),
+                       "a Buffer with the negative size " + std::to_string(n)));
+  }
+  std::string text;
+  try {
+    if (bytes < kMostBytes) {
+      if (order.empty()) return make_contents(RuntimeBuffer(halide_type_t(t), sizes), name);
+      return make_contents(RuntimeBuffer(halide_type_t(t), sizes, order), name);
+    }
+    text = "; a buffer may span 2^60 bytes";
+  } catch (const Error &) {
+    throw;
+  } catch (const std::exception &) {  // no memory, or more bytes than can be counted
+  }
+  char size[32];
+  std::snprintf(size, sizeof size, "%.3g GB", bytes / 1e9);
+  raise(Diagnostic(
+      "R0104", recent_position(),
+      "no memory for the buffer " + (name.empty() ? "" : name + " ") + "of " + size + text));
 }
 
 void check_contents(const Ref<BufferContents> &c, Type t, int rank) {
@@ -28,7 +58,8 @@ void check_contents(const Ref<BufferContents> &c, Type t, int rank) {
   if ((t.bits() && given != t) || (rank >= 0 && dims != rank)) {
     const auto text = [](Type type, int n) {
       return (type.bits() ? to_string(type) : std::string("any type")) + " with " +
-             (n >= 0 ? std::to_string(n) : std::string("any number of")) + " dimensions";
+             (n >= 0 ? std::to_string(n) : std::string("any number of")) +
+             (n == 1 ? " dimension" : " dimensions");
     };
     raise(Diagnostic("L0403", recent_position(), "a Buffer of another type or rank is needed")
               .because("expected: " + text(t, rank))
@@ -59,6 +90,7 @@ Expr load_buffer(const Ref<BufferContents> &c, const Coordinate *coords, size_t 
   if (!p) {
     p = new EmbeddedParameter;
     p->name = c->name;
+    p->unnamed = c->unnamed;
     p->type = c->buffer.type();
     p->is_buffer = true;
     p->embedded = true;

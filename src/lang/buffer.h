@@ -24,6 +24,7 @@ using RuntimeBuffer = Halide::Runtime::Buffer<void, Halide::Runtime::AnyDims, 4>
 struct CALO_EXPORT BufferContents final : ir::BufferHandle {
   RuntimeBuffer buffer;
   std::string name;
+  bool unnamed = false;  ///< pipelines name it
   ir::Parameter *param =
       nullptr;  ///< while Exprs use the Buffer: what they refer to, and what owns this
   explicit BufferContents(RuntimeBuffer b) : buffer(std::move(b)) {}
@@ -34,6 +35,11 @@ struct CALO_EXPORT BufferContents final : ir::BufferHandle {
 };
 
 CALO_EXPORT Ref<BufferContents> make_contents(RuntimeBuffer b, const std::string &name);
+/// New memory, contents undefined; `order`: dimensions from the innermost outwards, empty for their own order. Throws R0104
+/// with the size, L0105 for a negative one.
+CALO_EXPORT Ref<BufferContents> new_contents(Type t, const std::vector<int> &sizes,
+                                             const std::vector<int> &order,
+                                             const std::string &name);
 /// Throws L0403 unless the contents have this type (bits 0: any) and rank (-1: any).
 CALO_EXPORT void check_contents(const Ref<BufferContents> &c, Type t, int rank);
 CALO_EXPORT Expr load_buffer(const Ref<BufferContents> &c, const Coordinate *coords, size_t n,
@@ -45,6 +51,29 @@ CALO_EXPORT Region region_of(const Ref<BufferContents> &c);
 template <typename... Args>
 using IfInts = typename std::enable_if<
     std::conjunction<std::is_integral<typename std::decay<Args>::type>...>::value, int>::type;
+/// Sizes, perhaps with a name behind them: Buffer<float>(640, 480, "photo").
+struct SizesAndName {
+  std::vector<int> sizes;
+  std::string name;
+  template <typename... Args> explicit SizesAndName(int first, const Args &...rest) : sizes{first} {
+    (add(rest), ...);
+  }
+
+private:
+  void add(int n) { sizes.push_back(n); }
+  void add(const std::string &n) { name = n; }
+};
+/// All are whole numbers but the last one, which is a name.
+template <typename First, typename... Rest> constexpr bool ends_in_name() {
+  if constexpr (sizeof...(Rest) == 0) {
+    return !std::is_integral<First>::value &&
+           std::is_convertible<const First &, std::string>::value;
+  } else {
+    return std::is_integral<First>::value && ends_in_name<Rest...>();
+  }
+}
+template <typename... Args>
+using IfName = typename std::enable_if<ends_in_name<int, Args...>(), int>::type;
 template <typename... Args>
 using IfExprs = typename std::enable_if<
     !std::conjunction<std::is_integral<typename std::decay<Args>::type>...>::value &&
@@ -91,17 +120,22 @@ public:
   template <typename... Args, lang::IfInts<Args...> = 0>
   explicit Buffer(int first, Args... rest)
       : Buffer(std::vector<int>{first, static_cast<int>(rest)...}) {}
+  template <typename... Args, lang::IfName<Args...> = 0>
+  explicit Buffer(int first, const Args &...rest) : Buffer(lang::SizesAndName(first, rest...)) {}
   explicit Buffer(const std::vector<int> &sizes, const std::string &name = {})
       : Buffer(static_type(), sizes, name) {}
   explicit Buffer(std::initializer_list<int> sizes) : Buffer(std::vector<int>(sizes)) {}
   Buffer(const std::vector<int> &sizes, const std::vector<int> &storage_order,
          const std::string &name = {})
-      : Buffer(lang::RuntimeBuffer(halide_type_t(static_type()), sizes, storage_order), name) {}
+      : Buffer(lang::new_contents(static_type(), sizes, storage_order, name)) {}
   Buffer(Type t, const std::vector<int> &sizes, const std::string &name = {})
-      : Buffer(lang::RuntimeBuffer(halide_type_t(t), sizes), name) {}
+      : Buffer(lang::new_contents(t, sizes, {}, name)) {}
   template <typename... Args, lang::IfInts<Args...> = 0>
   explicit Buffer(Type t, int first, Args... rest)
       : Buffer(t, std::vector<int>{first, static_cast<int>(rest)...}) {}
+  template <typename... Args, lang::IfName<Args...> = 0>
+  explicit Buffer(Type t, int first, const Args &...rest)
+      : Buffer(t, lang::SizesAndName(first, rest...)) {}
   /// Views of the caller's memory.
   template <typename... Args, lang::IfInts<Args...> = 0>
   explicit Buffer(T *data, int first, Args... rest)
@@ -131,8 +165,7 @@ public:
   }
   static Buffer make_interleaved(Type t, int w, int h, int c, const std::string &name = {}) {
     return Buffer(
-        lang::RuntimeBuffer(halide_type_t(t), std::vector<int>{w, h, c}, std::vector<int>{2, 0, 1}),
-        name);
+        lang::new_contents(t, std::vector<int>{w, h, c}, std::vector<int>{2, 0, 1}, name));
   }
   static Buffer make_interleaved(T *data, int w, int h, int c, const std::string &name = {}) {
     return Buffer(data, std::vector<halide_dimension_t>{{0, w, c}, {0, h, c * w}, {0, c, 1}}, name);
@@ -149,7 +182,10 @@ public:
   }
   int use_count() const { return contents_ ? contents_->ref_count() : 0; }
   const std::string &name() const { return held().name; }
-  void set_name(const std::string &n) { held().name = n; }
+  void set_name(const std::string &n) {
+    held().name = n;
+    held().unnamed = false;
+  }
   Type type() const { return held().buffer.type(); }
   static Type static_type() {
     if constexpr (std::is_void<T>::value) {
@@ -269,6 +305,8 @@ public:
 
 private:
   template <typename T2, int D2> friend class Buffer;
+  explicit Buffer(const lang::SizesAndName &s) : Buffer(s.sizes, s.name) {}
+  Buffer(Type t, const lang::SizesAndName &s) : Buffer(t, s.sizes, s.name) {}
   lang::BufferContents &held() const {
     if (!contents_) lang::undefined_buffer();
     return *contents_;

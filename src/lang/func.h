@@ -584,6 +584,14 @@ public:
                        const std::string &function = {}, const Target &t = Target());
   void compile_to_static_library(const std::string &prefix, const std::vector<Argument> &args,
                                  const std::string &function = {}, const Target &t = Target());
+  /// The function that NAME's processor can run is chosen at run time; targets stand best first.
+  void compile_to_multitarget_static_library(const std::string &prefix,
+                                             const std::vector<Argument> &args,
+                                             const std::vector<Target> &targets);
+  void compile_to_multitarget_object_files(const std::string &prefix,
+                                           const std::vector<Argument> &args,
+                                           const std::vector<Target> &targets,
+                                           const std::vector<std::string> &suffixes);
   void compile_to_header(const std::string &file, const std::vector<Argument> &args,
                          const std::string &function = {}, const Target &t = Target());
   void compile_to_c(const std::string &file, const std::vector<Argument> &args,

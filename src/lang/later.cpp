@@ -9,6 +9,11 @@ namespace {
 [[noreturn]] void refuse(const char *what) { lang::refuse_later(what, lang::recent_position()); }
 }  // namespace
 
+AutoschedulerParams::AutoschedulerParams() = default;
+AutoschedulerParams::AutoschedulerParams(const std::string &n,
+                                         const std::vector<std::pair<std::string, std::string>> &e)
+    : name(n), extra(e) {}
+
 void lang::refuse_name(const char *name) { calotype::refuse(name); }
 void Derivative::refuse() const { calotype::refuse("Derivative"); }
 const std::vector<std::string> &Module::functions() const { refuse("Module::functions"); }

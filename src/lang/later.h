@@ -24,10 +24,9 @@ public:
 struct AutoschedulerParams {
   std::string name;
   std::vector<std::pair<std::string, std::string>> extra;
-  AutoschedulerParams() = default;
-  AutoschedulerParams(const std::string &n,
-                      const std::vector<std::pair<std::string, std::string>> &e = {})
-      : name(n), extra(e) {}
+  CALO_EXPORT AutoschedulerParams();
+  CALO_EXPORT AutoschedulerParams(const std::string &n,
+                                  const std::vector<std::pair<std::string, std::string>> &e = {});
 };
 
 /// Gradients of Funcs.

@@ -8,12 +8,16 @@ namespace calotype {
 namespace lang {
 
 namespace {
-std::string fresh_name(const char *kind) { return kind + std::to_string(next_id()); }
+// Until a pipeline names it, an unnamed parameter has a name that no other one has.
+void set_name(ir::Parameter &p, const std::string &name, const char *kind) {
+  p.unnamed = name.empty();
+  p.name = p.unnamed ? kind + std::to_string(next_id()) : name;
+}
 }  // namespace
 
 Ref<ir::Parameter> make_scalar_parameter(Type t, const std::string &name, SrcLoc at) {
   Ref<ir::Parameter> p(new ir::Parameter);
-  p->name = name.empty() ? fresh_name("param_") : name;
+  set_name(*p, name, "param_");
   p->type = t;
   p->loc = at;
   return p;
@@ -132,7 +136,7 @@ ImageParam::ImageParam(Type t, int dimensions, const std::string &name, SrcLoc a
     raise(Diagnostic("L0103", at, "an ImageParam needs a scalar type and a rank of at least 0"));
   }
   param_ = new lang::ImageParameter;
-  param_->name = name.empty() ? lang::fresh_name("image_") : name;
+  lang::set_name(*param_, name, "image_");
   param_->type = t;
   param_->is_buffer = true;
   param_->dimensions = dimensions;
@@ -165,6 +169,10 @@ ImageParam::operator Func() const {
   return f;
 }
 
+namespace {
+std::string ranked(int n) { return std::to_string(n) + (n == 1 ? " dimension" : " dimensions"); }
+}  // namespace
+
 void ImageParam::bind(const Ref<RefCounted> &contents, SrcLoc at) {
   lang::note_position(at);
   auto *c = static_cast<lang::BufferContents *>(contents.get());
@@ -176,11 +184,10 @@ void ImageParam::bind(const Ref<RefCounted> &contents, SrcLoc at) {
   const Type given = c->buffer.type();
   if (given != type() || c->buffer.dimensions() != dimensions()) {
     raise(Diagnostic("L0403", at, "a buffer does not fit the parameter " + name())
-              .because("the parameter is " + to_string(type()) + " with " +
-                           std::to_string(dimensions()) + " dimensions",
+              .because("the parameter is " + to_string(type()) + " with " + ranked(dimensions()),
                        param_->loc)
               .because("the buffer is " + to_string(given) + " with " +
-                       std::to_string(c->buffer.dimensions()) + " dimensions"));
+                       ranked(c->buffer.dimensions())));
   }
   param_->buffer = c;
 }

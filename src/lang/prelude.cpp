@@ -240,12 +240,12 @@ Func lambda(const Var &x, const Var &y, const Var &z, const Var &w, const Var &v
 
 namespace BoundaryConditions {
 
-Source::Source(const Func &f) : func(f) {}
-Source::Source(const Func &f, const Region &r) : func(f), bounds(r) {}
+Source::Source(const Func &f, SrcLoc where) : func(f), at(where) {}
+Source::Source(const Func &f, const Region &r, SrcLoc where) : func(f), bounds(r), at(where) {}
 Source::Source(const Source &o) = default;
 Source::~Source() = default;
 
-Source::Source(const ImageParam &p, SrcLoc at) : func(p) {
+Source::Source(const ImageParam &p, SrcLoc where) : func(p), at(where) {
   lang::note_position(at);
   for (int i = 0; i < p.dimensions(); i++) bounds.push_back({p.dim(i).min(), p.dim(i).extent()});
 }
@@ -406,16 +406,27 @@ Func mirror_interior(const Source &s, const Region &bounds, SrcLoc at) {
   });
 }
 
-Func repeat_edge(const Source &s, SrcLoc at) { return repeat_edge(s, Region(), at); }
-Func constant_exterior(const Source &s, const Expr &value, SrcLoc at) {
-  return constant_exterior(s, Tuple(value), Region(), at);
+Region region_of_pairs(const Expr *e, size_t n) {
+  if (n % 2 != 0) {
+    raise(Diagnostic("L0105", lang::recent_position(),
+                     "the bounds of an edge are " + std::to_string(n) + " values")
+              .because("they are pairs of a min and an extent, one for each dimension"));
+  }
+  Region r;
+  for (size_t i = 0; i < n; i += 2) r.push_back({e[i], e[i + 1]});
+  return r;
 }
-Func constant_exterior(const Source &s, const Tuple &value, SrcLoc at) {
-  return constant_exterior(s, value, Region(), at);
+
+Func repeat_edge(const Source &s) { return repeat_edge(s, Region(), s.at); }
+Func constant_exterior(const Source &s, const Expr &value) {
+  return constant_exterior(s, Tuple(value), Region(), s.at);
 }
-Func repeat_image(const Source &s, SrcLoc at) { return repeat_image(s, Region(), at); }
-Func mirror_image(const Source &s, SrcLoc at) { return mirror_image(s, Region(), at); }
-Func mirror_interior(const Source &s, SrcLoc at) { return mirror_interior(s, Region(), at); }
+Func constant_exterior(const Source &s, const Tuple &value) {
+  return constant_exterior(s, value, Region(), s.at);
+}
+Func repeat_image(const Source &s) { return repeat_image(s, Region(), s.at); }
+Func mirror_image(const Source &s) { return mirror_image(s, Region(), s.at); }
+Func mirror_interior(const Source &s) { return mirror_interior(s, Region(), s.at); }
 
 }  // namespace BoundaryConditions
 

@@ -77,40 +77,66 @@ namespace BoundaryConditions {
 struct CALO_EXPORT Source {
   Func func;
   Region bounds;  ///< {min, extent} per dimension; undefined Exprs: no edge there
-  Source(const Func &f);
-  Source(const ImageParam &p, SrcLoc at = SrcLoc::here());
+  SrcLoc at;      ///< of the call that it is an argument of
+  Source(const Func &f, SrcLoc where = SrcLoc::here());
+  Source(const ImageParam &p, SrcLoc where = SrcLoc::here());
   Source(const Source &o);
   ~Source();
   template <typename T, int D>
-  Source(const Buffer<T, D> &b, SrcLoc at = SrcLoc::here()) : Source(Func(b, at), b.region()) {}
+  Source(const Buffer<T, D> &b, SrcLoc where = SrcLoc::here())
+      : Source(Func(b, where), b.region(), where) {}
   template <typename T, typename = decltype(std::declval<const T &>().boundary_source())>
-  Source(const T &input) : Source(input.boundary_source()) {}
+  Source(const T &input, SrcLoc where = SrcLoc::here()) : Source(input.boundary_source()) {
+    at = where;
+  }
 
 private:
-  Source(const Func &f, const Region &r);
+  Source(const Func &f, const Region &r, SrcLoc where);
 };
 
-// Without bounds, the source's own. (No default arguments: each call would compile a vector.)
+// Without bounds, or with {}, the source's own. (No default arguments: each call would compile a vector; and the place of a
+// call without bounds comes with its source, or {} could be a place.)
 
 /// Outside the bounds: the value of the nearest point inside.
-CALO_EXPORT Func repeat_edge(const Source &s, SrcLoc at = SrcLoc::here());
+CALO_EXPORT Func repeat_edge(const Source &s);
 CALO_EXPORT Func repeat_edge(const Source &s, const Region &bounds, SrcLoc at = SrcLoc::here());
 /// Outside the bounds: `value`.
-CALO_EXPORT Func constant_exterior(const Source &s, const Expr &value, SrcLoc at = SrcLoc::here());
+CALO_EXPORT Func constant_exterior(const Source &s, const Expr &value);
 CALO_EXPORT Func constant_exterior(const Source &s, const Expr &value, const Region &bounds,
                                    SrcLoc at = SrcLoc::here());
-CALO_EXPORT Func constant_exterior(const Source &s, const Tuple &value, SrcLoc at = SrcLoc::here());
+CALO_EXPORT Func constant_exterior(const Source &s, const Tuple &value);
 CALO_EXPORT Func constant_exterior(const Source &s, const Tuple &value, const Region &bounds,
                                    SrcLoc at = SrcLoc::here());
 /// The image over and over.
-CALO_EXPORT Func repeat_image(const Source &s, SrcLoc at = SrcLoc::here());
+CALO_EXPORT Func repeat_image(const Source &s);
 CALO_EXPORT Func repeat_image(const Source &s, const Region &bounds, SrcLoc at = SrcLoc::here());
 /// Mirrored at the edges: ... 1 0 | 0 1 2 | 2 1 ...
-CALO_EXPORT Func mirror_image(const Source &s, SrcLoc at = SrcLoc::here());
+CALO_EXPORT Func mirror_image(const Source &s);
 CALO_EXPORT Func mirror_image(const Source &s, const Region &bounds, SrcLoc at = SrcLoc::here());
 /// Mirrored at the outermost points: ... 2 1 | 0 1 2 | 1 0 ...
-CALO_EXPORT Func mirror_interior(const Source &s, SrcLoc at = SrcLoc::here());
+CALO_EXPORT Func mirror_interior(const Source &s);
 CALO_EXPORT Func mirror_interior(const Source &s, const Region &bounds, SrcLoc at = SrcLoc::here());
+
+/// {min, extent} pairs of the `n` Exprs. Throws L0105 for an odd number.
+CALO_EXPORT Region region_of_pairs(const Expr *e, size_t n);
+// Bounds as min, extent, min, extent ... behind the other arguments.
+#define CALO_EDGE(name)                                                                  \
+  template <typename... Rest>                                                            \
+  Func name(const Source &s, const Expr &min, const Expr &extent, const Rest &...rest) { \
+    const Expr all[] = {min, extent, Expr(rest)...};                                     \
+    return name(s, region_of_pairs(all, 2 + sizeof...(rest)), s.at);                     \
+  }
+CALO_EDGE(repeat_edge)
+CALO_EDGE(repeat_image)
+CALO_EDGE(mirror_image)
+CALO_EDGE(mirror_interior)
+#undef CALO_EDGE
+template <typename Value, typename... Rest>
+Func constant_exterior(const Source &s, const Value &value, const Expr &min, const Expr &extent,
+                       const Rest &...rest) {
+  const Expr all[] = {min, extent, Expr(rest)...};
+  return constant_exterior(s, value, region_of_pairs(all, 2 + sizeof...(rest)), s.at);
+}
 
 }  // namespace BoundaryConditions
 

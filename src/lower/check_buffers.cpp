@@ -219,12 +219,13 @@ private:
     }
   }
 
+  // Extents first: a picture of four channels where three are interleaved has another stride too, for that reason.
   void check_constraints(const LoweredArgument &b, std::vector<Stmt> &s) {
-    const std::pair<const char *, Intrinsic> fields[] = {{"stride", Intrinsic::buffer_stride},
+    const std::pair<const char *, Intrinsic> fields[] = {{"extent", Intrinsic::buffer_extent},
                                                          {"min", Intrinsic::buffer_min},
-                                                         {"extent", Intrinsic::buffer_extent}};
-    for (int d = 0; d < b.dimensions; d++) {
-      for (auto &[what, op] : fields) {
+                                                         {"stride", Intrinsic::buffer_stride}};
+    for (auto &[what, op] : fields) {
+      for (int d = 0; d < b.dimensions; d++) {
         Expr fixed = constraint(b, op, d);
         if (!fixed.defined()) continue;
         Expr given = raw_field(b, op, d);

@@ -19,12 +19,20 @@ struct LoweredArgument {
   ir::ParameterRef param;  ///< may be null for outputs without constraints
 };
 
+/// Where a stage of a Func is defined: 0 is the pure definition, i the update i - 1.
+struct StageSource {
+  ir::Name func;
+  int stage = 0;
+  SrcLoc loc;
+};
+
 struct LoweredFunction {
   ir::Name name;
   std::vector<LoweredArgument> args;
   ir::Stmt body;
   std::vector<ir::ParameterRef>
       embedded;  ///< images used directly: arguments the front end always passes itself
+  std::vector<StageSource> sources;  ///< producers first, for debug information
 };
 
 }  // namespace calotype::lower

@@ -133,7 +133,8 @@ Stmt expand_math(const Stmt &s, PassContext &) { return ir::expand_intrinsics(s)
 static void prepare(const schedule::Scheduled &scheduled, const Target &target, PassContext &cx) {
   cx.algorithm = &scheduled.program;
   cx.program = schedule::inline_funcs(scheduled.program, scheduled.state);
-  if (target.has_feature(Target::Debug)) cx.program = with_checked_promises(cx.program);
+  if (target.features_any_of({Target::Debug, Target::CheckUnsafePromises}))
+    cx.program = with_checked_promises(cx.program);
   cx.state = &scheduled.state;
   cx.target = target;
   cx.embedded.clear();
@@ -141,12 +142,21 @@ static void prepare(const schedule::Scheduled &scheduled, const Target &target, 
 }
 
 LoweredFunction lower(const schedule::Scheduled &scheduled, const Target &target, PassContext &cx) {
+  const std::string why = why_not_compilable(target);
+  if (!why.empty()) {
+    raise(Diagnostic("T0103", {}, "no code for the target " + target.to_string()).because(why));
+  }
+  const ir::Program &p = scheduled.program;
   LoweredFunction result;
   run_on_large_stack([&] {
     prepare(scheduled, target, cx);
-    result.name = scheduled.program.name;
+    result.name = p.name;
     result.args = cx.args;
     result.embedded = cx.embedded;
+    for (const ir::Function &f : p.funcs) {
+      for (int i = 0; i < f.stages(); i++)
+        result.sources.push_back({f.name, i, f.definitions[static_cast<size_t>(i)].loc});
+    }
     result.body = run_passes(cx);
   });
   return result;

@@ -35,6 +35,12 @@ uint64_t random_bits(halide_type_t t, uint64_t seed, uint64_t i) {
   return bits;
 }
 
+std::string size_text(double bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g GB", bytes / 1e9);
+  return text;
+}
+
 }  // namespace
 
 Image allocate(halide_type_t t, const Shape &shape, const std::vector<int> &order) {
@@ -45,9 +51,14 @@ Image allocate(halide_type_t t, const Shape &shape, const std::vector<int> &orde
     extents.push_back(r.extent);
   }
   if (bytes > kMostBytes) {
-    throw Error("R0104", "a buffer of " + std::to_string(bytes / 1e9) + " GB is too large");
+    throw Error("R0104", "a buffer of " + size_text(bytes) + " is too large");
   }
-  Image image = Image(t, extents, order);
+  Image image;
+  try {
+    image = Image(t, extents, order);
+  } catch (const std::bad_alloc &) {
+    throw Error("R0104", "no memory for a buffer of " + size_text(bytes));
+  }
   for (size_t d = 0; d < shape.size(); d++) image.translate(static_cast<int>(d), shape[d].min);
   return image;
 }

@@ -375,6 +375,35 @@ typedef int (*halide_do_task_t)(void *, halide_task_t, int, uint8_t *);
 halide_do_par_for_t halide_set_custom_do_par_for(halide_do_par_for_t do_par_for);
 halide_do_task_t halide_set_custom_do_task(halide_do_task_t do_task);
 
+/* ---- Processors --------------------------------------------------------------------------- */
+
+/* Bits of halide_can_use_target_features: the instruction sets among the features of targets. */
+typedef enum halide_target_feature_t {
+  halide_target_feature_sse41 = 4,
+  halide_target_feature_avx = 5,
+  halide_target_feature_avx2 = 6,
+  halide_target_feature_fma = 7,
+  halide_target_feature_f16c = 9,
+  halide_target_feature_avx512 = 48,
+  halide_target_feature_avx512_knl = 49,
+  halide_target_feature_avx512_skylake = 50,
+  halide_target_feature_avx512_cannonlake = 51,
+  halide_target_feature_avx512_zen4 = 52,
+  halide_target_feature_avx512_zen5 = 53,
+  halide_target_feature_avx512_sapphirerapids = 54,
+  halide_target_feature_avx10_1 = 55,
+  halide_target_feature_avxvnni = 56
+} halide_target_feature_t;
+
+/* Whether the processor and the system can run code for these features: bit i % 64 of features[i / 64] stands for
+ * feature i, `count` words are read, and other features ask for nothing. A library for several targets asks it, best
+ * target first, so a replacement that says no chooses a lesser one. */
+int halide_can_use_target_features(int count, const uint64_t *features);
+int halide_default_can_use_target_features(int count, const uint64_t *features);
+typedef int (*halide_can_use_target_features_t)(int count, const uint64_t *features);
+halide_can_use_target_features_t halide_set_custom_can_use_target_features(
+    halide_can_use_target_features_t can_use);
+
 /* Threads of parallel loops, the caller's included. 0 restores the default: HL_NUM_THREADS, else
  * one per core. Returns the number before. */
 int halide_set_num_threads(int n);

@@ -247,8 +247,8 @@ int calo_error_buffers_overlap(void *cx, const char *pipeline, const char *outpu
       return;
     }
     e.what += text_of(output) + " and " + text_of(other) + " share memory";
-    e.why = text_of(output) + " is written before every element of " + text_of(other) +
-            " has been read";
+    e.why = "writing " + text_of(output) + " would change elements of " + text_of(other) +
+            " that are still needed";
     e.help = "pass separate buffers";
   });
 }

@@ -122,6 +122,24 @@ std::string unmet(const Parameters &conditions, const Parameters &parameters) {
   return {};
 }
 
+// A condition over no parameter would never hold, and its file never be chosen.
+void refuse_unknown(const std::string &name, const Schedule &head, const std::string &path,
+                    const Parameters &parameters) {
+  std::vector<std::string> known;
+  for (const auto &p : parameters) known.push_back(p.first);
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  const auto at = head.when_locs.find(name);
+  Diagnostic d("S0003",
+               at == head.when_locs.end() ? SrcLoc{intern_path(path), 0, 0, 0} : at->second,
+               "the schedule is for a generator parameter " + name + ", which there is not");
+  std::string all;
+  for (const std::string &k : known) all += (all.empty() ? "" : ", ") + k;
+  d.why.push_back({all.empty() ? "the generator has no parameters" : "its parameters: " + all, {}});
+  for (const std::string &near : nearest_names(name, known))
+    d.help.push_back("did you mean " + near + "?");
+  throw CompileError(d);
+}
+
 std::vector<std::string> schedule_files(const std::string &folder) {
   std::vector<std::string> files;
   DIR *dir = opendir(folder.c_str());
@@ -183,31 +201,13 @@ private:
       if (std::find(conditions.begin(), conditions.end(), c) == conditions.end())
         conditions.push_back(c);
     }
-    for (const auto &c : conditions) refuse_unknown(c.first, head, path);
+    for (const auto &c : conditions) refuse_unknown(c.first, head, path, parameters_);
     const std::string missing = unmet(conditions, parameters_);
     if (!missing.empty()) return reject(file, "it is for " + missing);
     const auto rank = std::make_tuple(name.device, name.rank, conditions.size());
     if (!best_.empty() && rank <= best_rank_) return;
     best_ = path;
     best_rank_ = rank;
-  }
-
-  // A condition over no parameter would never hold, and its file never be chosen.
-  void refuse_unknown(const std::string &name, const Schedule &head, const std::string &path) {
-    std::vector<std::string> known;
-    for (const auto &p : parameters_) known.push_back(p.first);
-    if (std::find(known.begin(), known.end(), name) != known.end()) return;
-    const auto at = head.when_locs.find(name);
-    Diagnostic d("S0003",
-                 at == head.when_locs.end() ? SrcLoc{intern_path(path), 0, 0, 0} : at->second,
-                 "the schedule is for a generator parameter " + name + ", which there is not");
-    std::string all;
-    for (const std::string &k : known) all += (all.empty() ? "" : ", ") + k;
-    d.why.push_back(
-        {all.empty() ? "the generator has no parameters" : "its parameters: " + all, {}});
-    for (const std::string &near : nearest_names(name, known))
-      d.help.push_back("did you mean " + near + "?");
-    throw CompileError(d);
   }
 
   void reject(const std::string &file, const std::string &why) {
@@ -243,6 +243,21 @@ std::string choose_schedule_file(const std::string &folder, const Target &target
 bool is_schedule_target(const std::string &name) {
   FileName read;
   return read_target(name, &read) && read.target == name;
+}
+
+void check_conditions(const Schedule &s, const Parameters &parameters) {
+  for (const auto &condition : s.when) {
+    refuse_unknown(condition.first, s, s.origin, parameters);
+    const std::string missing = unmet({condition}, parameters);
+    if (missing.empty()) continue;
+    const auto at = s.when_locs.find(condition.first);
+    Diagnostic d("S0003", at == s.when_locs.end() ? SrcLoc() : at->second,
+                 "the schedule is for " + missing);
+    for (const auto &[name, value] : parameters) {
+      if (name == condition.first) d.why.push_back({"here " + name + " is " + value, {}});
+    }
+    throw CompileError(std::move(d));
+  }
 }
 
 std::string why_schedule_file_does_not_fit(const std::string &path, const Target &target,

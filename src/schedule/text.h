@@ -35,6 +35,9 @@ CALO_EXPORT std::string choose_schedule_file(
     const std::vector<std::pair<std::string, std::string>> &parameters = {});
 /// Whether a `target` line, or a file's name, may say this: any, x86-64-avx2, cuda-80 ...
 CALO_EXPORT bool is_schedule_target(const std::string &name);
+/// Throws S0003 unless `parameters` are what the `when` lines of `s` say.
+CALO_EXPORT void check_conditions(
+    const Schedule &s, const std::vector<std::pair<std::string, std::string>> &parameters);
 /// Why a file of a folder, variant or not, is not for `target`: "the target has not all features of x86-64-avx512".
 /// Empty if it is.
 CALO_EXPORT std::string why_schedule_file_does_not_fit(

@@ -407,13 +407,6 @@ TEST_CASE("misuse: running and compiling") {
              f.gpu_blocks(x);
              f.realize({4, 4});
            }},
-          {"what is not there yet", "S0901", "async",
-           [] {
-             Func f = plane(), g("g");
-             g(x, y) = f(x, y);
-             f.compute_root().async();
-             g.realize({4, 4});
-           }},
           {"two parameters of one name", "L0404", "same",
            [] {
              Param<int> a("same"), b("same");

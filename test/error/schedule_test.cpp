@@ -278,10 +278,11 @@ const std::vector<Row> kRows = {
     {"blur", "def rows(f)\nf.parallel(q)\nend\nrows(out)", "S0103", "block used here", 2},
     {"blur", "pipeline sharpen", "S0003", "sharpen"},
     {"blur", "target pdp-11", "S0001", ""},
+    // ---- beside and ahead ----
+    {"blur", "bx.compute_root().memoize().async()", "S0137", "async"},
+    {"blur", "bx.compute_root().ring_buffer(2)", "S0139", "ring_buffer"},
+    {"blur", "out.prefetch(bx, y, y, 2)", "S0136", "prefetch"},
     // ---- not there ----
-    {"blur", "bx.compute_root().async()", "S0901", "async"},
-    {"blur", "bx.compute_root().ring_buffer(2)", "S0901", "ring_buffer"},
-    {"blur", "out.prefetch(bx, y, y, 2)", "S0901", "prefetch"},
     {"blur", "out.gpu_blocks(y)", "S0130", "gpu_blocks"},
     {"blur", "out.gpu_tile(x, y, xi, yi, 8, 8)", "S0130", "gpu_tile"},
     {"blur", "out.hexagon(y)", "S0130", "hexagon"},

@@ -77,7 +77,10 @@ Codes codes_of(DirectiveKind k) {
     case DirectiveKind::trace_stores:
     case DirectiveKind::trace_realizations:
     case DirectiveKind::add_trace_tag: return {};
-    default: return schedule::needs_device(k) ? Codes{"S0130"} : Codes{"S0901"};
+    case DirectiveKind::async: return {"S0115", "S0137", "S0138"};
+    case DirectiveKind::ring_buffer: return {"S0110", "S0132", "S0139"};
+    case DirectiveKind::prefetch: return {"S0117", "S0134", "S0136"};
+    default: return schedule::needs_device(k) ? Codes{"S0130"} : Codes{};
   }
 }
 

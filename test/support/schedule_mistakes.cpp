@@ -69,8 +69,6 @@ ScheduleMistake random_mistake(const ir::Program &p, Dice &dice) {
       {n + ".always_partition(zz)", {"S0103"}},
       {n + ".partition(" + v + ", Sometimes)", {"S0105"}},
       {n + ".gpu_blocks(" + v + ")", {"S0130", "S0103"}},
-      {n + ".async()", {"S0901"}},
-      {n + ".prefetch(" + m + ", " + v + ", " + v + ", 2)", {"S0901"}},
       {n + ".tile(" + v + ", " + w + ", a, b, c, d, 3, 4)", with({"S0114"}), false},
       {n + ".tile(" + v + ", " + v + ", a, b, c, d, 3, 4)", {"S0103", "S0114", "S0117"}},
       {n + ".tile({" + v + "}, {a, b}, {c}, {3})", {"S0105"}},

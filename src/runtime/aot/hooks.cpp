@@ -33,6 +33,7 @@ Hook<halide_error_handler_t> g_error{halide_default_error};
 Hook<halide_do_par_for_t> g_do_par_for{halide_default_do_par_for};
 Hook<halide_do_task_t> g_do_task{halide_default_do_task};
 Hook<halide_trace_t> g_trace{halide_default_trace};
+Hook<halide_can_use_target_features_t> g_can_use{halide_default_can_use_target_features};
 
 }  // namespace
 
@@ -70,6 +71,43 @@ void halide_print(void *cx, const char *text) { g_print.get()(cx, text); }
 void halide_error(void *cx, const char *text) { g_error.get()(cx, text); }
 halide_print_t halide_set_custom_print(halide_print_t f) { return g_print.set(f); }
 halide_error_handler_t halide_set_error_handler(halide_error_handler_t f) { return g_error.set(f); }
+
+// ---- processors -----------------------------------------------------------------------------------
+
+int halide_default_can_use_target_features(int count, const uint64_t *features) {
+  constexpr uint32_t kSkylake = calo_cpu_avx512 | calo_cpu_skylake;
+  constexpr uint32_t kZen4 = kSkylake | calo_cpu_cannonlake | calo_cpu_icelake | calo_cpu_bf16;
+  constexpr struct {
+    int feature;
+    uint32_t cpu;
+  } kNeeds[] = {{halide_target_feature_sse41, calo_cpu_sse41},
+                {halide_target_feature_avx, calo_cpu_avx},
+                {halide_target_feature_avx2, calo_cpu_avx2},
+                {halide_target_feature_fma, calo_cpu_fma},
+                {halide_target_feature_f16c, calo_cpu_f16c},
+                {halide_target_feature_avx512, calo_cpu_avx512},
+                {halide_target_feature_avx512_knl, calo_cpu_avx512},
+                {halide_target_feature_avx512_skylake, kSkylake},
+                {halide_target_feature_avx512_cannonlake, kSkylake | calo_cpu_cannonlake},
+                {halide_target_feature_avx512_zen4, kZen4},
+                {halide_target_feature_avx512_zen5, kZen4 | calo_cpu_avxvnni},
+                {halide_target_feature_avx512_sapphirerapids, kZen4 | calo_cpu_avxvnni},
+                {halide_target_feature_avx10_1, kZen4 | calo_cpu_avxvnni},
+                {halide_target_feature_avxvnni, calo_cpu_avxvnni}};
+  uint32_t cpu = 0;
+  for (const auto &n : kNeeds) {
+    const int word = n.feature / 64;
+    if (word < count && (features[word] >> n.feature % 64 & 1)) cpu |= n.cpu;
+  }
+  return calo_cpu_has(cpu);
+}
+int halide_can_use_target_features(int count, const uint64_t *features) {
+  return g_can_use.get()(count, features);
+}
+halide_can_use_target_features_t halide_set_custom_can_use_target_features(
+    halide_can_use_target_features_t f) {
+  return g_can_use.set(f);
+}
 
 // ---- threads ------------------------------------------------------------------------------------
 

@@ -121,6 +121,11 @@ TEST_CASE("disk cache: the folder is its owner's alone, or is not used") {
   struct stat s = {};
   REQUIRE(stat(f.cache().c_str(), &s) == 0);
   CHECK((s.st_mode & 0777) == 0700);
+  {
+    DiskCache below((f.path / "top" / "jit").string());  // as shared_cache makes it
+  }
+  REQUIRE(stat((f.path / "top").c_str(), &s) == 0);
+  CHECK((s.st_mode & 0777) == 0700);
   chmod(f.cache().c_str(), 0777);
   CHECK(DiskCache(f.cache()).why_not().empty());
   REQUIRE(stat(f.cache().c_str(), &s) == 0);

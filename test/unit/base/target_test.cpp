@@ -94,6 +94,16 @@ TEST_CASE("target: natural vector sizes") {
   CHECK(Target("x86-64-linux-vector_bits_1024").natural_vector_size<float>() == 32);
 }
 
+TEST_CASE("target: code is for features that have a meaning, the others are named") {
+  CHECK(why_not_compilable(Target("x86-64-linux-avx512_zen4-debug-user_context")) == "");
+  CHECK(contains(why_not_compilable(Target("arm-64-linux")), "x86-64-linux"));
+  for (const char *feature : {"profile", "asan", "c_plus_plus_name_mangling", "cuda", "no_asserts",
+                              "no_bounds_query", "fast", "fuzz_float_stores"}) {
+    CAPTURE(feature);
+    CHECK(contains(why_not_compilable(Target(std::string("x86-64-linux-") + feature)), feature));
+  }
+}
+
 TEST_CASE("target: this machine runs its own code and not another's") {
   CHECK(!get_host_target().has_unknowns());
   CHECK(why_not_runnable_here(get_host_target()) == "");

@@ -399,6 +399,80 @@ TEST_CASE("aot: a processor that lacks the instructions is refused, or served by
   CHECK(out(49, 9) == static_cast<float>(in(49, 9)) * 3 + 0.5f);
 }
 
+TEST_CASE("aot: a program may say no to a target, and metadata names the one that is chosen") {
+  Scale s;
+  const Target good("x86-64-linux-sse41"), any("x86-64-linux");
+  if (!get_host_target().has_feature(Target::SSE41)) CALO_SKIP("no SSE 4.1 here");
+  s.out.compile_to_multitarget_static_library(temporary("choice"), s.args(), {good, any});
+  CHECK(test::read_file(temporary("choice.h")).find(good.to_string() + ", " + any.to_string()) !=
+        std::string::npos);
+  const SharedObject lib("-Wl,--whole-archive " + temporary("choice.a") +
+                         " -Wl,--no-whole-archive");
+  REQUIRE_MESSAGE(lib.failure.empty(), lib.failure);
+  auto *metadata = lib.find<const halide_filter_metadata_t *()>("choice_metadata");
+  CHECK(std::string(metadata()->target) == good.to_string());
+  CHECK(std::string(metadata()->name) == "choice");
+  auto *can_use = lib.find<int(int, const uint64_t *)>("halide_can_use_target_features");
+  const uint64_t sse41[] = {uint64_t(1) << halide_target_feature_sse41};
+  CHECK(can_use(1, sse41) == 1);
+  lib.find<void *(halide_can_use_target_features_t)>("halide_set_custom_can_use_target_features")(
+      [](int, const uint64_t *) { return 0; });
+  CHECK(std::string(metadata()->target) == any.to_string());
+  const Buffer<uint8_t> in = ramp<uint8_t>(50, 10);
+  Buffer<float> out(50, 10);
+  auto *choice = lib.find<int(halide_buffer_t *, uint8_t, float, halide_buffer_t *)>("choice");
+  CHECK(choice(in.raw_buffer(), 3, 0.5f, out.raw_buffer()) == 0);
+  CHECK(out(49, 9) == static_cast<float>(in(49, 9)) * 3 + 0.5f);
+}
+
+TEST_CASE("aot: features have the numbers that the runtime's header says") {
+  CHECK(int(Target::SSE41) == halide_target_feature_sse41);
+  CHECK(int(Target::AVX) == halide_target_feature_avx);
+  CHECK(int(Target::AVX2) == halide_target_feature_avx2);
+  CHECK(int(Target::FMA) == halide_target_feature_fma);
+  CHECK(int(Target::F16C) == halide_target_feature_f16c);
+  CHECK(int(Target::AVX512) == halide_target_feature_avx512);
+  CHECK(int(Target::AVX512_KNL) == halide_target_feature_avx512_knl);
+  CHECK(int(Target::AVX512_Skylake) == halide_target_feature_avx512_skylake);
+  CHECK(int(Target::AVX512_Cannonlake) == halide_target_feature_avx512_cannonlake);
+  CHECK(int(Target::AVX512_Zen4) == halide_target_feature_avx512_zen4);
+  CHECK(int(Target::AVX512_Zen5) == halide_target_feature_avx512_zen5);
+  CHECK(int(Target::AVX512_SapphireRapids) == halide_target_feature_avx512_sapphirerapids);
+  CHECK(int(Target::AVX10_1) == halide_target_feature_avx10_1);
+  CHECK(int(Target::AVXVNNI) == halide_target_feature_avxvnni);
+}
+
+namespace {
+/// A pipeline of unnamed things, all of which mention each other: in definitions, constraints, directives, requirements.
+std::string files_of_unnamed() {
+  ImageParam image(UInt(8), 1);
+  Param<int> scale, size;
+  Buffer<uint8_t> table(256);
+  table.fill(1);
+  image.dim(0).set_extent(size);
+  Func f;
+  Var x;
+  f(x) = table(clamp(cast<int>(image(x)) * scale, 0, 255));
+  f.specialize(scale == 1).vectorize(x, 8);
+  Pipeline p(f);
+  p.add_requirement(scale > 0, "scale must be positive");
+  const std::string header = temporary("unnamed.h"), program = temporary("unnamed.stmt");
+  p.compile_to({{OutputFileType::c_header, header}, {OutputFileType::stmt, program}},
+               {scale, size, image}, "unnamed");
+  return test::read_file(header) + test::read_file(program);
+}
+}  // namespace
+
+TEST_CASE("aot: unnamed arguments have the same names whatever was made before") {
+  const std::string first = files_of_unnamed();
+  Param<float> other;
+  ImageParam another(Float(32), 2);
+  Buffer<int> third(4);
+  CHECK(files_of_unnamed() == first);
+  CHECK(first.find("int unnamed(int32_t _param_0, int32_t _param_1, struct halide_buffer_t "
+                   "*_image_0") != std::string::npos);
+}
+
 TEST_CASE("aot: targets that do not go together, odd names and kinds are refused") {
   Scale s;
   const Target a("x86-64-linux-avx2"), b("x86-64-linux-user_context");

@@ -225,6 +225,67 @@ void damage(const std::string &folder) {
 
 }  // namespace
 
+TEST_CASE("calo: a stub calls its generator from a program" * doctest::test_suite("slow")) {
+  NEED_CALO();
+  const std::string folder = scratch("stub");
+  fs::create_directories(folder);
+  write(folder + "/scale.cpp", R"(#include "Halide.h"
+using namespace Halide;
+class Scale : public Generator<Scale> {
+public:
+  GeneratorParam<int> by{"by", 2};
+  GeneratorParam<Type> type{"type", UInt(8)};
+  Input<Func[]> images{"images", Int(32), 1};
+  Input<int> offset{"offset"};
+  Output<Func> output{"output", Int(32), 1};
+  Output<Func[2]> both{"both", Int(32), 1};
+  void generate() {
+    Var x("x");
+    output(x) = images[0](x) * int(by) + images[1](x) + offset;
+    both[0](x) = images[0](x);
+    both[1](x) = images[1](x) + type.value().bits();
+  }
+};
+HALIDE_REGISTER_GENERATOR(Scale, scale, made::scale)
+)");
+  write(folder + "/main.cpp", R"(#include "scale.stub.h"
+#include <cstdio>
+int main() {
+  Halide::Var x("x");
+  Halide::Func f, g;
+  f(x) = x;
+  g(x) = 100 * x;
+  made::scale::GeneratorParams params;
+  params.by = 3;
+  params.type = Halide::Int(32);
+  const Halide::GeneratorContext context(Halide::get_host_target());
+  made::scale::Outputs out = made::scale::generate(context, {{f, g}, 7}, params);
+  Halide::Buffer<int> a = out.output.realize({3}), b = out.both[1].realize({3});
+  std::printf("%d %d\n", a(2), b(2));
+}
+)");
+  const Answer a = calo("build " + folder + "/scale.cpp -e cpp_stub -o " + folder);
+  REQUIRE_MESSAGE(a.code == 0, a.err);
+  const std::string sdk = CALO_SDK_DIR;
+  REQUIRE(std::system(("c++ -std=c++17 -I" + sdk + "/include " + folder + "/main.cpp " + folder +
+                       "/scale.cpp -L" + sdk + "/lib -lcalotype -Wl,-rpath," + sdk + "/lib -o " +
+                       folder + "/main && " + folder + "/main >" + folder + "/out")
+                          .c_str()) == 0);
+  CHECK(read(folder + "/out") == "213 232\n");
+}
+
+TEST_CASE("calo: a source that was not compiled before builds for several targets") {
+  NEED_CALO();
+  const std::string cache = scratch("fresh_cache"), folder = scratch("several");
+  setenv("CALO_CACHE", cache.c_str(), 1);
+  const Answer a =
+      calo("build " + generators() + " -g scale -o " + folder +
+           " target=x86-64-linux-avx512_skylake,x86-64-linux-avx2-fma-f16c,x86-64-linux");
+  setenv("CALO_CACHE", scratch("cache").c_str(), 1);
+  CHECK_MESSAGE(a.code == 0, a.err);
+  CHECK(fs::exists(folder + "/scale.a"));
+}
+
 TEST_CASE("calo: a compiled generator is kept, and made again when what it read changes") {
   NEED_CALO();
   const std::string out = scratch("kept.npy"), kept = scratch("cache/generators");
@@ -291,6 +352,13 @@ TEST_CASE("calo: a source that does not compile shows the compiler's words and o
   CHECK_CONTAINS(a.err, "undeclared_thing");
   CHECK_CONTAINS(a.err, "error[T0202]");
   CHECK(calo("check /nonexistent.cpp").code == 1);
+  const Answer readme = calo("run " CALO_SOURCE_DIR "/README.md");
+  CHECK(readme.code == 1);
+  CHECK(readme.err.find("neither a C++ source") != std::string::npos);
+  const Answer argument = calo("build " + kBlur + " -o " + scratch("never") + " input=photo.png");
+  CHECK(argument.code == 1);
+  CHECK(argument.err.find("calo build takes no value for input") != std::string::npos);
+  CHECK(!fs::exists(scratch("never")));
 }
 
 TEST_CASE("calo check: legal schedules, and the place of a mistake") {

@@ -115,6 +115,21 @@ private:
   Output<Buffer<int, 1>> *sum_ = nullptr;
 };
 
+class TypedByItself : public calotype::Generator<TypedByItself> {
+public:
+  Input<Buffer<>[]> images{"images", 1};
+  Output<Buffer<void, 1>> output{"output"};
+  void configure() {
+    images.resize(2);
+    images.set_type(UInt(16));
+    output.set_type(UInt(16));
+  }
+  void generate() {
+    Var x("x");
+    output(x) = images[0](x) + images[1](x);
+  }
+};
+
 class SameName : public calotype::Generator<SameName> {
 public:
   GeneratorParam<int> a{"a", 1};
@@ -131,6 +146,7 @@ HALIDE_REGISTER_GENERATOR(Blend, blend_generator)
 HALIDE_REGISTER_GENERATOR(Box, box_generator)
 HALIDE_REGISTER_GENERATOR(Outer, outer_generator)
 HALIDE_REGISTER_GENERATOR(Configured, configured_generator)
+HALIDE_REGISTER_GENERATOR(TypedByItself, typed_by_itself)
 HALIDE_REGISTER_GENERATOR(SameName, same_name_generator)
 HALIDE_REGISTER_GENERATOR(BadName, bad_name_generator)
 
@@ -165,6 +181,18 @@ TEST_CASE("generator arrays: size, type and rank come by name, elements stand wh
   CHECK(args[2].name == "images_2");
   CHECK(args[2].type == UInt(8));
   CHECK(args[5].name == "more_0");
+}
+
+TEST_CASE("generator ports: configure() cannot change what was asked for by name") {
+  auto g = make("typed_by_itself");
+  g->set_generator_param("images.type", "uint8");
+  CHECK_DIAG(g->build_pipeline(), "L0501", "it was asked for as u8");
+  g = make("typed_by_itself");
+  g->set_generator_param("output.type", "uint8");
+  CHECK_DIAG(g->build_pipeline(), "L0501", "it was asked for as u8");
+  g = make("typed_by_itself");
+  g->set_generator_param("images.type", "uint16");  // what configure() says too
+  CHECK(g->build_pipeline().infer_arguments()[0].type == UInt(16));
 }
 
 TEST_CASE("generator arrays: an open or contradicted size is refused with the remedy") {

@@ -61,7 +61,7 @@ bool contains(const Answer &a, const std::string &text) {
 
 }  // namespace
 
-HALIDE_REGISTER_GENERATOR(GengenScale, gengen_scale)
+HALIDE_REGISTER_GENERATOR(GengenScale, gengen_scale, stubs::Scaling)
 
 TEST_CASE("gengen: writes library and header, named as asked") {
   const std::string folder = temporary("gengen/made");
@@ -89,6 +89,21 @@ TEST_CASE("gengen: -r writes the runtime alone") {
   CHECK(gengen({"-r", "rt", "-e", "object", "-o", folder}).code == 0);
   CHECK(fs::exists(folder + "/rt.o"));
   CHECK(gengen({"-r", "rt", "-g", "gengen_scale", "-o", folder}).code == 1);
+  CHECK(contains(gengen({"-r", "rt", "-o", folder, "by=3"}), "takes no by="));
+  CHECK(contains(gengen({"-r", "rt", "-o", folder, "-f", "name"}), "takes no -f"));
+}
+
+TEST_CASE("gengen: a stub has the generator's inputs, parameters and outputs") {
+  const std::string folder = temporary("gengen/stub");
+  const Answer a = gengen({"-g", "gengen_scale", "-o", folder, "-e", "cpp_stub", "by=3"});
+  REQUIRE_MESSAGE(a.code == 0, a.text);
+  const std::string stub = test::read_file(folder + "/gengen_scale.stub.h");
+  for (const char *part : {"namespace stubs {\nclass Scaling {", "Halide::Func input;",
+                           "calotype::driver::ParamText by = \"2\";", "Halide::Func output;",
+                           "create_generator(\"gengen_scale\", context)"}) {
+    CAPTURE(part);
+    CHECK(stub.find(part) != std::string::npos);
+  }
 }
 
 TEST_CASE("gengen: several targets, each with the schedule that its target chooses") {
@@ -135,6 +150,11 @@ TEST_CASE("gengen: mistakes are named, and nothing is written") {
       {with({"by=1", "by=2"}), "by was given twice"},
       {with({"target=x86-64-linux-avx3"}), "avx3"},
       {with({"target=host,host"}), "twice"},
+      {with({"target="}), "holds an empty target"},
+      {with({"target=x86-64-linux,"}), "holds an empty target"},
+      {with({"target=x86-64-linux,x86-64-linux-avx2"}), "would never be chosen"},
+      {with({"target=x86-64-linux-profile"}), "its feature profile has no meaning here yet"},
+      {with({"target=host-cuda"}), "its feature cuda has no meaning here yet"},
       {with({"target=arm-64-linux"}), "arm-64-linux"},
       {with({"-f", "two words"}), "C identifier"},
       {with({"-n", "a/b"}), "the files cannot be called a/b"},

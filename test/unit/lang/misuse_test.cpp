@@ -127,7 +127,7 @@ TEST_CASE("misuse: values of parameters") {
   CHECK(p.get() == 200);
   ImageParam im(UInt(8), 2, "im");
   CHECK_DIAG_AT(im.set(Buffer<uint16_t>(3, 3)), "L0403", "does not fit the parameter im", HERE);
-  CHECK_DIAG_AT(im.set(Buffer<uint8_t>(3)), "L0403", "1 dimensions", HERE);
+  CHECK_DIAG_AT(im.set(Buffer<uint8_t>(3)), "L0403", "1 dimension", HERE);
   Buffer<uint8_t> b(3, 3);
   im.set(b);
   CHECK(im.get().same_as(b));
@@ -153,6 +153,16 @@ TEST_CASE("misuse: what is not available yet is refused by name") {
   CHECK_DIAG(propagate_adjoints(f), "L0901", "propagate_adjoints");
   CHECK_DIAG(JITExtern(f), "L0901", "a Func as JITExtern");
   CHECK_DIAG(Callable()(1, 2), "L0101", "empty Callable");
+}
+
+TEST_CASE("misuse: sizes of Buffers") {
+  CHECK_DIAG(Buffer<float>(1 << 30, 1 << 30, 4), "R0104", "of 1.84e+10 GB; a buffer may span");
+  CHECK_DIAG(Buffer<uint8_t>(std::vector<int>{1 << 30, 1 << 24}, "wide"), "R0104",
+             "no memory for the buffer wide of 1.8e+07 GB");
+  CHECK_DIAG(Buffer<float>::make_interleaved(1 << 30, 1 << 20, 3), "R0104", "GB");
+  CHECK_DIAG(Buffer<float>(3, -1), "L0105", "the negative size -1");
+  CHECK_DIAG(ImageParam(UInt(8), 1).set(Buffer<uint8_t>(2, 2)), "L0403",
+             "the parameter is u8 with 1 dimension (");
 }
 
 TEST_CASE("misuse: edges") {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "support.h"
+#include "support/check_diag.h"
 
 using namespace calotype;
 using calotype::test::interpret_row;
@@ -87,6 +88,26 @@ TEST_CASE("edges: constant_exterior") {
   ImageParam im = row_input(2, {5, 6, 7});
   const Func f = BoundaryConditions::constant_exterior(im, 9);
   CHECK(interpret_row<int>(f, 0, 7) == Ints{9, 9, 5, 6, 7, 9, 9});
+}
+
+namespace {
+template <typename Input> Func edge_in_template(const Input &input) {
+  return BoundaryConditions::repeat_edge(input, {});
+}
+}  // namespace
+
+TEST_CASE("edges: empty bounds are the source's own") {
+  ImageParam im = row_input(2, {5, 6, 7});
+  CHECK(interpret_row<int>(edge_in_template(im), 0, 7) == Ints{5, 5, 5, 6, 7, 7, 7});
+  CHECK(interpret_row<int>(BoundaryConditions::constant_exterior(im, 9, {}), 0, 4) ==
+        Ints{9, 9, 5, 6});
+  // Bounds as pairs of min and extent.
+  CHECK(interpret_row<int>(BoundaryConditions::constant_exterior(im, 9, 3, 2), 2, 4) ==
+        Ints{9, 6, 7, 9});
+  Func f("f");
+  f(x) = 10 * x;
+  CHECK(interpret_row<int>(BoundaryConditions::repeat_edge(f, 1, 2), 0, 4) == Ints{10, 10, 20, 20});
+  CHECK_DIAG(BoundaryConditions::mirror_image(f, 1, 2, 3), "L0105", "pairs of a min and an extent");
 }
 
 TEST_CASE("edges: on Funcs with bounds, on Buffers, on some dimensions only") {

@@ -92,6 +92,15 @@ TEST_CASE("choose: a condition over no parameter of the generator is refused") {
   CHECK_DIAG(name.choose(kPlain, "", parameters), "S0003", "a generator parameter tpye");
 }
 
+TEST_CASE("choose: a single file's conditions hold too") {
+  Folder f;
+  f.add("any.sched", "when type == bf16\n");
+  const schedule::Schedule s = schedule::load_schedule(f.path + "/any.sched");
+  schedule::check_conditions(s, {{"type", "bf16"}});
+  CHECK_DIAG_AT(schedule::check_conditions(s, {{"type", "i8"}}), "S0003", "here type is i8", "2:6");
+  CHECK_DIAG(schedule::check_conditions(s, {{"tape", "i8"}}), "S0003", "did you mean tape?");
+}
+
 TEST_CASE("choose: says what is there and why it does not fit") {
   Folder f;
   f.add("x86-64-avx512.sched").add("blur.sched");
