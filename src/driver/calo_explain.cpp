@@ -388,7 +388,8 @@ bool define_estimates(const std::string &buffer, const ir::Parameter *p, int ran
   return true;
 }
 
-/// Sizes of all arguments at the generator's estimates; `missing` names the first without.
+}  // namespace
+
 ir::EvalContext estimates_of(const Algorithm &a, std::string *missing) {
   ir::EvalContext cx;
   cx.fma = a.target.fuses_multiply_add();
@@ -422,6 +423,8 @@ ir::EvalContext estimates_of(const Algorithm &a, std::string *missing) {
   }
   return cx;
 }
+
+namespace {
 
 // ---- the report ------------------------------------------------------------------------------------------
 

@@ -398,7 +398,7 @@ private:
     lang::RuntimeBuffer buffer(halide_type_t(a.type), nullptr, shape.dims);
     try {
       buffer.allocate();
-    } catch (const std::bad_alloc &) {
+    } catch (const std::exception &) {  // no memory, or more bytes than can be counted
       std::vector<int32_t> sizes;
       for (const halide_dimension_t &d : shape.dims) sizes.push_back(d.extent);
       too_large(a.name, a.type, sizes);
@@ -458,7 +458,9 @@ std::vector<Buffer<void, -1>> make_outputs(const Pipeline &p, const std::vector<
     for (const Type &t : f.types()) {
       try {
         all.emplace_back(t, sizes, name);
-      } catch (const std::bad_alloc &) {
+      } catch (const Error &) {
+        throw;
+      } catch (const std::exception &) {  // no memory, or more bytes than can be counted
         too_large(name, t, sizes);
       }
     }

@@ -280,7 +280,7 @@ bool LoopBuilder::proved_here(const Expr &condition) const {
 }
 
 Stmt LoopBuilder::with_stage(const StageRef &s, const StageLoops &loops, const LoopNode &n) {
-  OpenStage open{s, &loops, {}, {}};
+  OpenStage open{s, &loops, {}, {}, {}};
   c_.stages.push_back(&open);
   Stmt result;
   if (n.kind == LoopNode::Kind::Loop) {
@@ -326,7 +326,19 @@ Stmt LoopBuilder::build_loop(const LoopNode &n) {
   if (n.loop.partition != Partition::Auto) c_.cx.partition[loop.name] = n.loop.partition;
   c_.loops.push_back(loop);
   open.fixed.insert(var);
+  // Beyond the edge nothing is asked of producers either: what they read need not exist there.
+  std::map<int, Expr> guards;
+  const bool produces = std::any_of(n.children.begin(), n.children.end(), [](const auto &c) {
+    return c->kind != LoopNode::Kind::Loop && c->kind != LoopNode::Kind::Compute;
+  });
+  if (produces) guards = open.loops->guards(open.fixed);
+  for (auto g = guards.begin(); g != guards.end();)
+    g = open.guarded.insert(g->first).second ? std::next(g) : guards.erase(g);
   Stmt body = build_site(n, owner_site(n.members[0]), {});
+  for (const auto &g : guards) {
+    body = make_if(make_likely(g.second), body);
+    open.guarded.erase(g.first);
+  }
   open.fixed.erase(var);
   loop = c_.loops.back();
   c_.loops.pop_back();
@@ -356,8 +368,11 @@ Stmt LoopBuilder::build_compute(const StageRef &s) {
   Stmt body = make_provide(f.name, values, args);
   body = combined(s, body);
   if (d.predicate.defined()) body = make_if(substitute(map, d.predicate), body);
-  for (const Expr &g : loops.guards())
-    body = make_if(make_likely(g), body);  // apart: some are scalar in vector code
+  const OpenStage &open = c_.open_of(s);
+  for (const auto &g : loops.guards(open.fixed)) {
+    if (!open.guarded.count(g.first))
+      body = make_if(make_likely(g.second), body);  // apart: some are scalar in vector code
+  }
   return with_lets(lets, body);
 }
 

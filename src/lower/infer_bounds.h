@@ -63,10 +63,10 @@ private:
   void add_reads(const ir::Function &f, int stage, const VarRanges &ranges,
                  std::unordered_map<ir::Name, analysis::Box> &into) const;
   void start_scan(const ir::Function &f, VarRanges &ranges) const;
-  FuncRegion region_of(const ir::Function &f, const analysis::Box &required) const;
+  FuncRegion region_of(const ir::Function &f, bool here, const analysis::Box &required) const;
   void round_ranges(const ir::Function &f, bool here, VarRanges &ranges,
                     analysis::Box &stored) const;
-  void apply_bounds(const ir::Function &f, analysis::Box &box) const;
+  void apply_bounds(const ir::Function &f, bool here, analysis::Box &box) const;
 
   const ir::Program &program_;
   const schedule::ScheduleState &state_;

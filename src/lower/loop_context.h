@@ -66,6 +66,7 @@ struct OpenStage {
   schedule::StageRef stage;
   const StageLoops *loops;
   std::unordered_set<ir::Name> fixed;
+  std::unordered_set<int> guarded;  ///< the stage's guards that were asked further out
   Expr
       active;  ///< directly inside a shared loop: whether this is one of the stage's own iterations
 };

@@ -37,7 +37,7 @@ Stmt LoopBuilder::shared_version(const LoopNode &n, const ConstantMax &constant_
   for (const StageRef &m : n.members) {
     loops.emplace_back(*c_.program.find(m.func), m.stage, *m.state, mode,
                        constant_max.at(m.func)[m.stage]);
-    open.push_back({m, &loops.back(), {}, {}});
+    open.push_back({m, &loops.back(), {}, {}, {}});
     c_.stages.push_back(&open.back());
   }
   const TailMode saved = std::exchange(c_.mode, mode);

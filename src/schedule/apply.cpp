@@ -121,6 +121,7 @@ private:
   void check_head(const Schedule &s) {
     if (s.pipeline.empty() || p_.name == s.pipeline) return;
     Diagnostic d("S0003", {}, "this schedule is for pipeline " + s.pipeline + ", not " + p_.name);
+    d.help.push_back("load it into " + s.pipeline + ", or change its `pipeline` line");
     if (!s.origin.empty()) d.loc = SrcLoc{intern_path(s.origin), 0, 0, 0};
     throw CompileError(d);
   }
@@ -409,8 +410,15 @@ private:
       d.args = one_or_list(std::move(funcs));
       const std::string key = request(d);
       const auto before = requests_.find(key);
+      const bool named = before != requests_.end() && !d.made.empty() && d.made != before->second;
+      if (named && is_func(d.made)) {
+        throw CompileError(Diagnostic("S0109", d.made_loc.defined() ? d.made_loc : d.loc,
+                                      "the name " + d.made + " is already used in " + p_.name.str())
+                               .because("the Func asked for was made before, as " + before->second)
+                               .fix("give it a name that is free, or leave the let away"));
+      }
       if (before != requests_.end()) {
-        if (!d.made.empty() && d.made != before->second) alias_[d.made] = before->second;
+        if (named) alias_[d.made] = before->second;
         if (d.made_id != 0) by_id_[d.made_id] = before->second;
         return false;
       }
