@@ -207,7 +207,8 @@ StageLoops::Tail StageLoops::choose_tail(const schedule::Relation &r, const Var 
   bool outside =
       *std::max_element(in.begin(), in.end()) < *std::min_element(out.begin(), out.end());
   // The outer part's value must be known already: that of a loop fused later is not.
-  return outside && !fixed_length(loop_that_ends(old.b)) && !is_fused(old.a) ? Tail::Dynamic : Tail::Guard;
+  return outside && !fixed_length(loop_that_ends(old.b)) && !is_fused(old.a) ? Tail::Dynamic
+                                                                             : Tail::Guard;
 }
 
 // The loop that gets fewer iterations where a variable gets fewer values.
