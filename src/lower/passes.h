@@ -95,6 +95,10 @@ ir::Stmt partition_loops(const ir::Stmt &s, PassContext &cx);
 /// Expands math and compound integer intrinsics; drops markers.  order last: analyses know the compact forms
 ir::Stmt expand_math(const ir::Stmt &s, PassContext &cx);
 
+/// Joins two steps of a sum of products of narrow integers where the target multiplies and adds pairs.
+/// order  after partition_loops: steps under conditions stay as they are   tests test/unit/lower/dot_product_test.cpp
+ir::Stmt pair_products(const ir::Stmt &s, PassContext &cx);
+
 /// Decides for each allocation between stack and heap, within the stack budget of the whole pipeline, and reports it.
 /// needs  flat_storage; last of those that copy code            gives no memory type Auto
 ir::Stmt place_storage(const ir::Stmt &s, PassContext &cx);

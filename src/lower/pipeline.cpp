@@ -40,6 +40,7 @@ const Pass kPasses[] = {
     {"simplify_vectors", "simplification", simplify_program, true, true},
     {"partition_loops", "prologue, steady state, epilogue", partition_loops, true, true},
     {"simplify_steady", "simplification", simplify_program, true, true},
+    {"pair_products", "two products of narrow integers at once", pair_products, true, true},
     {"place_storage", "stack or heap, within the budget", place_storage, true, true},
     {"expand_math", "polynomials and compound integer operations", expand_math, true, true},
 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times our compiler beside Halide 21: the same generator source under the same schedule.
 
-usage: bench.py [--only run|compile|first|source] [--apps NAME ...] [--rounds N] [--json FILE]
+usage: bench.py [--only run|compile|first|source|blas] [--apps NAME ...] [--rounds N] [--json FILE]
 
 Halide comes from PyPI into build/venv. Rivals are processes of their own and alternate in short turns;
 times are minima (medians in brackets), the figure is the ratio. It never decides pass or fail.
@@ -175,11 +175,11 @@ def our_schedule(app):
                 cwd=ROOT)
 
 
-def our_bench(app, inputs, samples):
+def our_bench(app, inputs, samples, **kwargs):
     """{times_ms: [...], compile_ms: x} of the schedule that the target chooses."""
     out = calo("bench", f"apps/{app}/algorithm.cpp", "--schedule", f"schedules/{app}", "--chosen",
                "--samples", samples, "--json", *inputs, *our_scalars(app), cwd=ROOT,
-               preexec_fn=prefer)
+               preexec_fn=prefer, **kwargs)
     return json.loads(out)["results"][0]
 
 
@@ -195,13 +195,13 @@ def our_output(app, inputs, target):
 
 
 # ---- the figures -----------------------------------------------------------------------------------
-def row(name, ours, theirs, limit):
+def row(name, ours, theirs, limit, peer="Halide"):
     ratio = min(ours) / min(theirs)
     spread = [statistics.median(o) / statistics.median(t) for o, t in halves(ours, theirs)]
     print(f"{name:<28} ours {min(ours):9.2f} ms ({statistics.median(ours):9.2f})   "
-          f"Halide {min(theirs):9.2f} ms ({statistics.median(theirs):9.2f})   "
+          f"{peer} {min(theirs):9.2f} ms ({statistics.median(theirs):9.2f})   "
           f"ratio {ratio:.3f} [{min(spread):.3f} .. {max(spread):.3f}]   limit {limit:.2f}", flush=True)
-    return {"name": name, "what": WHAT.get(name.split(": ")[-1], ""), "ours_ms": ours, "halide_ms": theirs, "ratio": ratio, "limit": limit}
+    return {"name": name, "what": WHAT.get(name.split(": ")[-1], ""), "ours_ms": ours, "peer": peer, "peer_ms": theirs, "ratio": ratio, "limit": limit}
 
 
 def halves(ours, theirs):
@@ -269,6 +269,27 @@ def bench_first(halide, rounds):
     return result
 
 
+def bench_blas(rounds):
+    """gemm beside NumPy's OpenBLAS, on one thread and on all."""
+    n, rows = 2048, []
+    for threads in (1, os.cpu_count()):
+        env = {k: v for k, v in os.environ.items() if k not in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")}
+        env.update(OPENBLAS_NUM_THREADS=str(threads), HL_NUM_THREADS=str(threads))
+        peer = subprocess.Popen([ROOT / "build" / "venv" / "bin" / "python", HERE / "numpy_time.py", str(n)],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env, preexec_fn=prefer)
+        ours, theirs = [], []
+        for _ in range(rounds):
+            print(3, file=peer.stdin, flush=True)
+            theirs += [float(t) for t in peer.stdout.readline().split()]
+            ours += our_bench("gemm", [f"a=random:1:[{n},{n}]", f"b=random:2:[{n},{n}]", "--output_extents",
+                                       f"[{n},{n}]"], 3, env=env)["times_ms"]
+        peer.stdin.close()
+        rows.append(row(f"gemm: threads {threads}", ours, theirs, 1.0, "OpenBLAS"))
+        rate = 2e-6 * n ** 3
+        print(f"{'':<28} {rate / min(ours):.1f} and {rate / min(theirs):.1f} GFLOP/s")
+    return rows
+
+
 def bench_source(halide, app, rounds):
     ours, theirs = [], []
     for _ in range(rounds):
@@ -289,7 +310,7 @@ def summarise(what, rows):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--only", choices=["run", "compile", "first", "source"])
+    parser.add_argument("--only", choices=["run", "compile", "first", "source", "blas"])
     parser.add_argument("--apps", nargs="+", choices=list(APPS), default=list(APPS))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=pathlib.Path)
@@ -309,6 +330,8 @@ def main():
             rows.append(bench_run(halide, app, arguments.rounds))
     if wanted("first"):
         rows.append(bench_first(halide, arguments.rounds))
+    if wanted("blas"):
+        rows += bench_blas(arguments.rounds)
     for what in ("run", "compile", "source"):
         summarise(what, [r for r in rows if r["what"] == what])
     if arguments.json:
