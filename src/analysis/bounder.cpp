@@ -4,6 +4,7 @@
 #include "../base/diagnostic.h"
 #include "../ir/visit.h"
 #include "linear_ops.h"
+#include "simplifier.h"
 #include "steps.h"
 
 namespace calotype::analysis {
@@ -39,6 +40,15 @@ Interval constant_interval(ConstInterval r, Type t) {
 }
 
 }  // namespace
+
+Bounder::Bounder(const FuncValues *values) : values_(values) {}
+Bounder::~Bounder() = default;
+
+Expr Bounder::tidy(const Expr &e) {
+  if (!e.defined()) return e;
+  if (!simplifier_) simplifier_ = std::make_unique<Simplifier>(facts_);
+  return simplifier_->simplify(e);
+}
 
 void Bounder::push(Name n, Interval r) {
   facts_.ranges.push(n, {});
@@ -82,6 +92,7 @@ int Bounder::find(Name n) const {
 }
 
 void Bounder::changed() {
+  simplifier_.reset();
   memo_.clear();
   whole_.clear();
   depends_.clear();

@@ -4,6 +4,7 @@
 // exact, and correlations between its occurrences are kept. What is left goes by interval arithmetic.
 #pragma once
 
+#include <memory>
 #include <unordered_map>
 
 #include "bounds.h"
@@ -21,7 +22,8 @@ public:
   };
 
   /// `values`: what is known of the Funcs that expressions call, or null.
-  explicit Bounder(const FuncValues *values = nullptr) : values_(values) {}
+  explicit Bounder(const FuncValues *values = nullptr);
+  ~Bounder();
   void push(ir::Name n, Interval range);
   void pop();
   /// Replaces the range of an existing variable until the old one is put back.
@@ -53,13 +55,14 @@ private:
   Interval by_type(const Expr &e);
   bool depends(const Expr &e);
   bool eliminate(const Expr &e, bool upper, Expr *result);
-  Expr tidy(const Expr &e) { return simplify(e, facts_); }
+  Expr tidy(const Expr &e);
   ConstInterval const_range(const Expr &e) { return const_bounds(e, facts_.ranges); }
   void changed();
 
   const FuncValues *values_;
   std::vector<Variable> variables_;
-  Facts facts_;  ///< constant ranges of the variables
+  Facts facts_;                                   ///< constant ranges of the variables
+  std::unique_ptr<class Simplifier> simplifier_;  ///< under facts_, until they change
   std::unordered_map<const ir::IRNode *, Interval> memo_, whole_;
   std::unordered_map<const ir::IRNode *, bool> depends_;
   std::vector<Expr> keep_;

@@ -13,6 +13,7 @@ class Interner {
 public:
   /// The node that stands for all expressions equal to `e`; children are interned first.
   Expr intern(const Expr &e);
+  size_t size() const { return keep_.size() + nodes_.size(); }
 
 private:
   struct ShallowHash {

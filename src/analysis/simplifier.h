@@ -22,6 +22,9 @@ class Simplifier {
 public:
   explicit Simplifier(const Facts &facts);
   Expr mutate(const Expr &e);
+  /// The same for one of many expressions that have parts in common, each built for itself.
+  Expr simplify(const Expr &e) { return mutate(intern(e)); }
+  size_t size() const { return interner_.size(); }  ///< nodes kept alive
   ir::Stmt mutate(const ir::Stmt &s);
   /// Tries harder than mutate to show that a condition holds.
   bool prove(const Expr &condition);

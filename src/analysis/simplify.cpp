@@ -10,6 +10,29 @@
 
 namespace calotype::analysis {
 
+namespace {
+const Facts kNoFacts;
+constexpr size_t kMostRemembered = 1 << 18;  // nodes; then it starts anew
+thread_local Simplifier *remembering = nullptr;
+}  // namespace
+
+SimplifyScope::SimplifyScope() : before_(remembering) { remembering = new Simplifier(kNoFacts); }
+
+SimplifyScope::~SimplifyScope() {
+  delete remembering;
+  remembering = before_;
+}
+
+Expr simplify(const Expr &e) {
+  if (!e.defined()) return e;
+  if (!remembering) return Simplifier(kNoFacts).mutate(e);
+  if (remembering->size() > kMostRemembered) {
+    delete std::exchange(remembering, nullptr);
+    remembering = new Simplifier(kNoFacts);
+  }
+  return remembering->simplify(e);
+}
+
 Expr simplify(const Expr &e, const Facts &facts) {
   if (!e.defined()) return e;
   return Simplifier(facts).mutate(e);

@@ -14,7 +14,19 @@ struct Facts {
   std::vector<Expr> truths;                ///< conditions known to hold
 };
 
-CALO_EXPORT Expr simplify(const Expr &e, const Facts &facts = {});
+CALO_EXPORT Expr simplify(const Expr &e);
+CALO_EXPORT Expr simplify(const Expr &e, const Facts &facts);
+
+/// While one lives, expressions simplified without facts in this thread are remembered. Keeps them alive.
+class CALO_EXPORT SimplifyScope {
+public:
+  SimplifyScope();
+  SimplifyScope(const SimplifyScope &) = delete;
+  ~SimplifyScope();
+
+private:
+  class Simplifier *before_;
+};
 /// Also removes dead lets, loops of one or no iteration, branches that are never taken; substitutes cheap lets; learns
 /// from conditions, loop ranges and asserts on the way down.
 CALO_EXPORT ir::Stmt simplify(const ir::Stmt &s, const Facts &facts = {});

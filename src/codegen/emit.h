@@ -69,6 +69,8 @@ private:
     Form form;               ///< of an index
     int depth = 0;
     Type type;
+    bool whole =
+        false;  ///< memory of type Register: lanes that are masked off lie inside of it, too
   };
   struct Cached {
     Value *value;
@@ -240,6 +242,7 @@ private:
   Value *masked_load(const ir::Name &name, Type t, Value *pointer, Value *mask);
   void masked_store(const ir::Name &name, Type t, Value *value, Value *pointer, Value *mask);
   bool masks_are_cheap(Type t) const;
+  bool is_whole(const ir::Name &name) const;
   void annotate(Value *access, const ir::Name &name);
   Value *from_memory(Type t, Value *v);
   Value *to_memory(Type t, Value *v);

@@ -410,11 +410,13 @@ void Emitter::allocate(const ir::Allocate *op) {
     if (bytes > kStackBudget) bytes = -1;
   }
   bool fits = bytes >= 0 && frame_.stack_bytes + bytes <= kStackBudget;
-  bool on_stack = op->memory_type == ir::MemoryType::Stack
+  const bool registers = op->memory_type == ir::MemoryType::Register;
+  bool on_stack = op->memory_type == ir::MemoryType::Stack || registers
                       ? bytes >= 0
                       : fits && op->memory_type != ir::MemoryType::Heap;
   Symbol s;
   s.type = Handle();
+  s.whole = registers;
   llvm::AllocaInst *memory = nullptr;
   if (on_stack) {
     int64_t elements = bytes / op->type.bytes();

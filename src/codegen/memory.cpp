@@ -62,8 +62,17 @@ bool Emitter::masks_are_cheap(Type t) const {
   return t.bytes() >= 4 ? words : bytes_too;
 }
 
+bool Emitter::is_whole(const ir::Name &name) const {
+  const Symbol *s = symbols_.find(name);
+  return s && s->whole;
+}
+
 Value *Emitter::masked_load(const ir::Name &name, Type t, Value *pointer, Value *mask) {
   llvm::Type *memory = ops_.memory_type(t);
+  if (is_whole(name)) {
+    Value *v = load_at(name, t, pointer);
+    return b_.CreateSelect(mask, v, llvm::Constant::getNullValue(v->getType()));
+  }
   llvm::Align align(t.bytes());
   auto masked = [&] {
     Value *v =
@@ -92,6 +101,11 @@ Value *Emitter::masked_load(const ir::Name &name, Type t, Value *pointer, Value 
 
 void Emitter::masked_store(const ir::Name &name, Type t, Value *value, Value *pointer,
                            Value *mask) {
+  // Only whole accesses let the memory become registers.
+  if (is_whole(name)) {
+    value = b_.CreateSelect(mask, value, load_at(name, t, pointer));
+    return store_at(name, t, value, pointer);
+  }
   value = to_memory(t, value);
   llvm::Align align(t.bytes());
   auto masked = [&] { annotate(b_.CreateMaskedStore(value, pointer, align, mask), name); };

@@ -29,6 +29,8 @@ constexpr Verb kVerbs[] = {
     {"schedule", "print the schedule in effect", print_schedule},
     {"opt", "run passes on a lowered program", opt},
     {"build", "write compiled files", build},
+    {"tune", "search for a schedule and write it as a file", tune},
+    {"reduce", "shrink the schedule, sizes and program that make a command fail", reduce},
 };
 
 bool is(const Verb &v, const char *name) { return std::string(v.name) == name; }
@@ -47,7 +49,15 @@ void add_options(CLI::App &app, const Verb &v, Request &r) {
   app.add_option("-g,--generator", r.generator, "which generator, where the source has several")
       ->type_name("NAME");
   app.add_flag("--json", r.json, "machine-readable output");
-  if (is(v, "run") || is(v, "bench")) {
+  if (is(v, "reduce")) {
+    app.add_option("--command", r.command,
+                   "what fails: {schedule} and {arguments}, or {} for the whole case, stand for a "
+                   "candidate (default: calo run --check)")
+        ->type_name("COMMAND");
+    app.add_option("--seconds", r.seconds, "how long to go on")->type_name("N");
+    app.add_option("-o,--output", r.out, "file or folder for the result")->type_name("PATH");
+  }
+  if (is(v, "run") || is(v, "bench") || is(v, "tune") || is(v, "reduce")) {
     app.add_option("--output_extents", r.arguments.output_extents,
                    "[w,h,...] where no input tells, or estimate")
         ->type_name("EXTENTS");
@@ -58,7 +68,25 @@ void add_options(CLI::App &app, const Verb &v, Request &r) {
                    "for scalars not given: the first that exists of estimate,default,NUMBER")
         ->type_name("VALUES");
     app.add_flag("--estimate_all", r.estimate_all, "inputs, scalars and sizes as estimated");
+  }
+  if (is(v, "run") || is(v, "bench")) {
     app.add_flag("--check", r.check, "compare with the reference interpreter, bit for bit");
+  }
+  if (is(v, "tune")) {
+    app.add_option("--budget", r.budget,
+                   "how long to search: 60s, 10min; 0: by the cost model alone")
+        ->type_name("TIME");
+    app.add_option("--threads", r.threads, "that the schedule shall use (default: all)")
+        ->check(CLI::Range(1, 1024))
+        ->type_name("N");
+    app.add_option("-o,--output", r.out, "the schedule file (default: printed)")->type_name("FILE");
+    app.add_option("--from", r.seeds, "a schedule file to start from")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
+    app.add_option("--log", r.log, "keeps measurements, and uses those that it has")
+        ->type_name("FILE");
+    app.add_option("--seed", r.seed, "of the search's random numbers")->type_name("N");
+    app.add_flag("--worker", r.worker, "")->group("");  // serves another calo tune
   }
   if (is(v, "bench") || is(v, "check")) {
     app.add_flag("--chosen", r.chosen, "of a folder only the file that the target chooses");

@@ -47,6 +47,14 @@ struct Request {
   bool list = false;
   std::vector<std::string> emit;
   std::string out = ".", name, function;
+  // tune
+  std::string budget = "60s", log;
+  std::vector<std::string> seeds;
+  uint64_t seed = 0;
+  int threads = 0;  ///< 0: what the machine has
+  bool worker = false;
+  std::string command;  ///< reduce: what fails
+  int seconds = 120;    ///< reduce: how long
 };
 
 // ---- calo_plugin.cpp --------------------------------------------------------------------------------
@@ -86,6 +94,8 @@ Choice choose(const Request &r, const Algorithm &a, const std::string &given);
 std::vector<Choice> choose_all(const Request &r, const Algorithm &a,
                                std::vector<std::string> *skipped);
 std::string numeric_mode(const Target &t);
+/// Sizes of all arguments at the generator's estimates; `missing` names the first without.
+ir::EvalContext estimates_of(const Algorithm &a, std::string *missing);
 
 // ---- calo_arguments.cpp -----------------------------------------------------------------------------
 
@@ -124,6 +134,8 @@ int explain(const Request &r);
 int print_schedule(const Request &r);
 int opt(const Request &r);
 int build(const Request &r);
+int tune(const Request &r);
+int reduce(const Request &r);
 
 Json to_json(const Diagnostic &d);
 void print(const Json &j);

@@ -326,6 +326,7 @@ int explain(const Request &r) {
                {"schedule", schedule_name},
                {"estimates", report.missing.empty()},
                {"reordered", report.scheduled.reordered},
+               {"online", report.scheduled.certificates},
                {"stack_bytes", report.cx.stack_bytes},
                {"funcs", funcs},
                {"loop_nest", report.work.nest}});
@@ -345,6 +346,7 @@ int explain(const Request &r) {
     std::printf("\nloops (no numbers: %s has no estimates)\n", report.missing.c_str());
   }
   std::printf("%s", report.work.nest.c_str());
+  for (const std::string &c : report.scheduled.certificates) std::printf("\n%s", c.c_str());
   return 0;
 }
 

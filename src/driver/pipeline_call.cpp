@@ -123,7 +123,7 @@ void Call::bind(const lower::LoweredArgument &a, const Shape &shape) {
   lang::RuntimeBuffer buffer(halide_type_t(a.type), nullptr, shape.dims);
   try {
     buffer.allocate();
-  } catch (const std::bad_alloc &) {
+  } catch (const std::exception &) {  // no memory, or more bytes than can be counted
     std::vector<int32_t> sizes;
     for (const halide_dimension_t &d : shape.dims) sizes.push_back(d.extent);
     too_large(a.name, a.type, sizes);

@@ -194,6 +194,9 @@ public:
   /// A Func of partial reductions, to be scheduled: the update then reduces those.
   Func rfactor(const std::vector<std::pair<RVar, Var>> &preserved, SrcLoc at = SrcLoc::here());
   Func rfactor(const RVar &r, const Var &v, SrcLoc at = SrcLoc::here());
+  /// Runs this reduction and those it uses (`members`, earlier ones first) in one pass over blocks of their domain.
+  /// Gives, to be scheduled: for each member and this Func the partial reduction of a block, then for each its state.
+  std::vector<Func> online(const VarOrRVar &block_loop, const std::vector<Func> &members);
   Stage &atomic(bool override_associativity_test = false, SrcLoc at = SrcLoc::here());
   Stage &allow_race_conditions(SrcLoc at = SrcLoc::here());
   Stage &compute_with(const LoopLevel &level, LoopAlignStrategy align = LoopAlignStrategy::Auto,

@@ -173,4 +173,45 @@ Func Stage::rfactor(const RVar &r, const Var &v, SrcLoc at) {
   return rfactor(std::vector<std::pair<RVar, Var>>{{r, v}}, at);
 }
 
+std::vector<Func> Stage::online(const VarOrRVar &block_loop, const std::vector<Func> &members) {
+  ir::FunctionBody &f = lang::body_of(body_);
+  lang::note_position(block_loop.loc);
+  schedule::Directive d;
+  d.kind = DirectiveKind::online;
+  d.func_id = f.id;
+  d.func_loc = f.loc;
+  d.stage = index_;
+  d.loc = block_loop.loc;
+  std::vector<Arg> items;
+  std::vector<Func> all = members;
+  for (const Func &m : members)
+    items.push_back(Arg::function(m.function()->id, {}, block_loop.loc));
+  all.emplace_back(Ref<ir::FunctionBody>(&f));
+  d.args = {Arg::name(block_loop.text, block_loop.loc),
+            Arg::list(std::move(items), block_loop.loc)};
+  lang::Directives &list = lang::directives_of(f);
+  std::vector<Func> made;
+  for (const char *kind : {"part", "state"}) {
+    for (const Func &m : all) {
+      std::vector<ir::Name> args = m.function()->args;
+      args.push_back(std::string("$online.") + kind);
+      const Ref<ir::FunctionBody> body =
+          lang::new_handle(std::string("online ") + kind, args, m.function()->types, d.loc);
+      ir::Definition update;  // for the directives on it
+      update.args = body->definitions[0].args;
+      if (!f.definitions.empty() && index_ < static_cast<int>(f.definitions.size()))
+        update.rvars = f.definitions[static_cast<size_t>(index_)].rvars;
+      update.loc = d.loc;
+      body->definitions.push_back(std::move(update));
+      d.online_ids.push_back(body->id);
+      list.made.push_back(body);
+      made.emplace_back(body);
+    }
+  }
+  d.sequence = lang::next_id();
+  list.list.push_back(std::move(d));
+  list.version = lang::next_id();
+  return made;
+}
+
 }  // namespace calotype

@@ -89,8 +89,9 @@ void RegionFinder::add_reads(const ir::Function &f, int stage, const VarRanges &
   reads(d.predicate);
 }
 
-// bound() fixes a range, align_bounds() widens it.
-void RegionFinder::apply_bounds(const ir::Function &f, Box &box) const {
+// bound() fixes a range, align_bounds() widens it. `here`: this very range; else it is the hull of ranges further down,
+// each of which is widened where it is computed: those that keep their own min may end that much later.
+void RegionFinder::apply_bounds(const ir::Function &f, bool here, Box &box) const {
   auto one = ir::make_int(Int(32), 1);
   for (const schedule::Bound &b : state_.of(f.name).bounds) {
     size_t d = std::find(f.args.begin(), f.args.end(), b.var) - f.args.begin();
@@ -98,7 +99,8 @@ void RegionFinder::apply_bounds(const ir::Function &f, Box &box) const {
     Interval &i = box[d];
     if (b.extent.defined()) {
       if (b.min.defined()) i.min = b.min;
-      i.max = simplify(ir::make_sub(ir::make_add(i.min, b.extent), one));
+      const Expr start = here || b.min.defined() ? i.min : i.max;
+      i.max = simplify(ir::make_sub(ir::make_add(start, b.extent), one));
     }
     if (b.modulus.defined()) {
       Expr m = b.modulus;
@@ -106,16 +108,28 @@ void RegionFinder::apply_bounds(const ir::Function &f, Box &box) const {
         Expr r = b.remainder.defined() ? b.remainder : ir::make_int(Int(32), 0);
         i.min = simplify(ir::make_add(ir::make_mul(ir::make_div(ir::make_sub(i.min, r), m), m), r));
       }
+      if (!here && b.align_extent_only) {
+        i.max = simplify(ir::make_add(i.max, ir::make_sub(m, one)));
+        continue;
+      }
       Expr e = ir::make_add(ir::make_sub(i.max, i.min), m);  // extent - 1 + m: rounds up
       i.max = simplify(ir::make_sub(ir::make_add(i.min, ir::make_mul(ir::make_div(e, m), m)), one));
     }
   }
 }
 
-FuncRegion RegionFinder::region_of(const ir::Function &f, const Box &required) const {
+// What a scan's update writes needs no value before.
+void RegionFinder::start_scan(const ir::Function &f, VarRanges &ranges) const {
+  const schedule::Scan &scan = state_.of(f.name).scan;
+  if (!scan.defined()) return;
+  const Expr first = ir::make_int(Int(32), -1);
+  ranges[scan.dim] = {first, first, {}};
+}
+
+FuncRegion RegionFinder::region_of(const ir::Function &f, bool here, const Box &required) const {
   FuncRegion r;
   r.read = r.required = required;
-  apply_bounds(f, r.required);
+  apply_bounds(f, here, r.required);
   r.stage_ranges.resize(f.stages());
   r.stored = r.required;
   Box needed =
@@ -127,6 +141,7 @@ FuncRegion RegionFinder::region_of(const ir::Function &f, const Box &required) c
       Name v = pure_arg(f, d, i);
       if (!v.empty()) ranges[v] = needed[i];
     }
+    if (k == 0) start_scan(f, ranges);
     for (const ir::ReductionVariable &rv : d.rvars) {
       Expr last = simplify(ir::make_sub(ir::make_add(rv.min, rv.extent), ir::make_int(Int(32), 1)));
       ranges[rv.var] = Interval{simplify(rv.min), last, {}};
@@ -188,16 +203,16 @@ RegionFinder::Result RegionFinder::at(const Site &site,
 
   Result result;
   std::unordered_map<Name, Box> reads = given;
-  if (!site.root && stages.count(site.owner.func + "." + std::to_string(site.owner.stage))) {
-    const ir::Function &owner = *program_.find(site.owner.func);
-    add_reads(owner, site.owner.stage, site.owner_ranges, reads);
+  for (const Owner &o : site.owners) {
+    if (stages.count(o.stage.func + "." + std::to_string(o.stage.stage)))
+      add_reads(*program_.find(o.stage.func), o.stage.stage, o.ranges, reads);
   }
   for (size_t i = program_.funcs.size(); i-- > 0;) {
     const ir::Function &f = program_.funcs[i];
     if (!produced.count(f.name)) continue;
     auto it = reads.find(f.name);
     if (it == reads.end()) continue;  // nothing below reads it
-    FuncRegion region = region_of(f, it->second);
+    FuncRegion region = region_of(f, here.count(f.name) > 0, it->second);
     if (here.count(f.name) && site.on_produced_here) site.on_produced_here(f, region);
     for (int k = 0; k < f.stages(); k++) {
       VarRanges ranges = region.stage_ranges[k];

@@ -35,10 +35,13 @@ public:
   RegionFinder(const ir::Program &p, const schedule::ScheduleState &s)
       : program_(p), state_(s), values_(p) {}
 
+  struct Owner {
+    schedule::StageRef stage;
+    VarRanges ranges;  ///< of its root variables
+  };
   struct Site {
     bool root = false;
-    schedule::StageRef owner;                       ///< not at the root
-    VarRanges owner_ranges;                         ///< of the owner's root variables
+    std::vector<Owner> owners;  ///< none at the root; several where an in-order group shares a loop
     std::vector<const schedule::LoopNode *> below;  ///< the site's children
     /// Called for each Func produced directly at the site, readers first, once its region is known. It may change the
     /// stage ranges in place to the symbols that the stages' loops use; what these Funcs read follows from them.
@@ -59,10 +62,11 @@ public:
 private:
   void add_reads(const ir::Function &f, int stage, const VarRanges &ranges,
                  std::unordered_map<ir::Name, analysis::Box> &into) const;
-  FuncRegion region_of(const ir::Function &f, const analysis::Box &required) const;
+  void start_scan(const ir::Function &f, VarRanges &ranges) const;
+  FuncRegion region_of(const ir::Function &f, bool here, const analysis::Box &required) const;
   void round_ranges(const ir::Function &f, bool here, VarRanges &ranges,
                     analysis::Box &stored) const;
-  void apply_bounds(const ir::Function &f, analysis::Box &box) const;
+  void apply_bounds(const ir::Function &f, bool here, analysis::Box &box) const;
 
   const ir::Program &program_;
   const schedule::ScheduleState &state_;

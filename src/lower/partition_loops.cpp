@@ -5,7 +5,11 @@
 //   -->  for x in [0, a): ... as before;  for x in [a, b): f[x] = in[x - 1];  for x in [b, n): ... as before
 //
 // The bounds of the steady state are solved from the conditions (analysis/linear.h, solve_inner); where one has no
-// solution it stays in all three.
+// solution it stays in all three. Guards that a loop does not change come first: the loop is built without them for where
+// they all hold, and as it was for elsewhere, so that an outer loop can decide them in turn:
+//
+//   for y: for r: if likely(y < h): f[y] += ...
+//   -->  for y: if likely(y < h): { for r: f[y] += ... } else: { for r: if y < h: f[y] += ... }
 #include <map>
 #include <set>
 
@@ -97,7 +101,12 @@ class Steady final : public IRMutator {
 public:
   /// A minimum or maximum whose one side wins in the steady state, as it looks where it is not marked.
   using Decided = std::map<Expr, Expr, ExprLess>;  // unmarked -> its value
-  Steady(Name loop, Decided known) : loop_(loop), decided(std::move(known)) {}
+  enum class Look {
+    Moving,    ///< for conditions that change in the loop
+    Invariant  ///< for guards that do not
+  };
+  Steady(Name loop, Decided known, Look look = Look::Moving)
+      : loop_(loop), look_(look), decided(std::move(known)) {}
   std::vector<Expr> accepted;       // scalar conditions on the loop variable
   std::vector<Expr> preconditions;  // scalar conditions that do not depend on it
   using IRMutator::mutate;
@@ -107,12 +116,12 @@ public:
   Expr visit(const Max *op) override { return clamp(op); }
   Expr visit(const Select *op) override {
     const Call *l = as_intrinsic(strip_broadcast(op->condition), Intrinsic::likely);
-    if (l && accept({l->args[0]})) return mutate(op->true_value);
+    if (l && look_ == Look::Moving && accept({l->args[0]})) return mutate(op->true_value);
     return IRMutator::visit(op);
   }
   Stmt visit(const IfThenElse *op) override {
     const Call *l = as_intrinsic(op->condition, Intrinsic::likely);
-    if (l && accept({l->args[0]})) return mutate(op->then_case);
+    if (l && guard(l->args[0])) return mutate(op->then_case);
     return IRMutator::visit(op);
   }
   Expr visit(const Load *op) override {
@@ -134,7 +143,12 @@ public:
   }
 
 private:
+  bool guard(const Expr &condition) {
+    return look_ == Look::Moving ? accept({condition}) : accept_invariant(condition);
+  }
+
   template <typename T> Expr clamp(const T *op) {
+    if (look_ == Look::Invariant) return IRMutator::visit(op);
     std::vector<Expr> conditions;
     Expr v = likely_value(op, &conditions);
     if (v.defined()) {
@@ -166,7 +180,7 @@ private:
       return make_and(x, y);
     }
     const Call *l = as_intrinsic(strip_broadcast(p), Intrinsic::likely);
-    if (l && accept({l->args[0]})) return make_bool(true, p.type().lanes());
+    if (l && guard(l->args[0])) return make_bool(true, p.type().lanes());
     return mutate(p);
   }
 
@@ -202,6 +216,15 @@ private:
     if (!moves && !scalars.empty()) return false;  // decided outside of this loop
     for (const Expr &e : scalars) {
       if (taken_.insert(e).second) (uses_var(e, loop_) ? accepted : preconditions).push_back(e);
+    }
+    return true;
+  }
+
+  bool accept_invariant(const Expr &c) {
+    const Condition &known = condition(resolve(c));
+    if (!known.solved || known.moves) return false;
+    for (const Expr &e : known.scalars) {
+      if (taken_.insert(e).second) preconditions.push_back(e);
     }
     return true;
   }
@@ -248,6 +271,7 @@ private:
   }
 
   Name loop_;
+  Look look_;
   Scope<Expr> known_;  // lets inside the loop
   std::map<Expr, Condition, ExprLess> conditions_;
   std::map<Expr, Expr, ExprLess> plain_;
@@ -271,6 +295,27 @@ public:
     const bool cut = op->for_type == ForType::Serial ||
                      (op->for_type == ForType::Parallel && policy == Partition::Always);
     if (!cut || policy == Partition::Never) return whole;
+    Steady outside(op->name, {}, Steady::Look::Invariant);
+    const Stmt unguarded = outside.mutate(body);
+    if (outside.preconditions.empty()) return partitioned(op, body);
+    Expr all;
+    for (const Expr &c : outside.preconditions) all = all.defined() ? make_and(all, c) : c;
+    return make_if(make_likely(all), partitioned(op, unguarded), guarded(whole));
+  }
+
+private:
+  // Without the versions made for where guards hold.
+  static Stmt guarded(const Stmt &s) {
+    return replace_stmts(s, [](const Stmt &x) -> Stmt {
+      const IfThenElse *op = x.as<IfThenElse>();
+      const bool made =
+          op && op->else_case.defined() && as_intrinsic(op->condition, Intrinsic::likely);
+      return made ? guarded(op->else_case) : Stmt();
+    });
+  }
+
+  Stmt partitioned(const For *op, const Stmt &body) {
+    const Stmt whole = make_for(op->name, op->min, op->extent, op->for_type, body);
     Steady first_look(op->name, {});  // marks stand below the lets that hold the same minimum
     first_look.mutate(body);
     Steady steady(op->name, std::move(first_look.decided));
@@ -298,7 +343,6 @@ public:
     return make_let_stmt(loop_end, simplify(end), s);
   }
 
-private:
   // Loops that have a name's copy inside are called name.1, name.2 ... by the simplifier.
   Partition policy_of(Name loop) const {
     auto it = cx_.partition.find(loop);

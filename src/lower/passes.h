@@ -67,6 +67,10 @@ ir::Stmt build_loops(const ir::Stmt &ignored, PassContext &cx);
 /// needs  loops as build_loops makes them                        tests test/pipelines/trace_test.cpp
 ir::Stmt trace_events(const ir::Stmt &s, PassContext &cx);
 
+/// Elements that a serial loop updates again and again live in memory of type Register while it runs.
+/// needs  Funcs' storage not flat yet; after trace_events        tests test/unit/lower/accumulators_test.cpp
+ir::Stmt keep_accumulators(const ir::Stmt &s, PassContext &cx);
+
 /// Wraps the program in checks of its arguments, and in the answer to bounds queries.
 /// needs  input_regions, output_regions                          tests test/unit/lower/check_buffers_test.cpp
 ir::Stmt check_buffers(const ir::Stmt &s, PassContext &cx);
@@ -83,7 +87,8 @@ ir::Stmt flatten_storage(const ir::Stmt &s, PassContext &cx);
 /// needs  flat_storage, constant extents                         gives no_vector_loops
 ir::Stmt vectorize_loops(const ir::Stmt &s, PassContext &cx);
 
-/// Cuts loops into prologue, steady state and epilogue so that `likely` conditions are decided in the steady state.
+/// Cuts loops into prologue, steady state and epilogue so that `likely` conditions are decided in the steady state; those
+/// that a loop does not change are decided before it.
 /// order  after vectorize_loops (conditions then speak of whole vectors)
 ir::Stmt partition_loops(const ir::Stmt &s, PassContext &cx);
 
@@ -91,7 +96,7 @@ ir::Stmt partition_loops(const ir::Stmt &s, PassContext &cx);
 ir::Stmt expand_math(const ir::Stmt &s, PassContext &cx);
 
 /// Decides for each allocation between stack and heap, within the stack budget of the whole pipeline, and reports it.
-/// needs  flat_storage; last of those that copy code            gives no memory type Auto or Register
+/// needs  flat_storage; last of those that copy code            gives no memory type Auto
 ir::Stmt place_storage(const ir::Stmt &s, PassContext &cx);
 
 /// analysis/simplify on the whole program.

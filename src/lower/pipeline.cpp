@@ -31,6 +31,7 @@ struct Pass {
 const Pass kPasses[] = {
     {"build_loops", "loops, storage and regions from the loop tree", build_loops, false, false},
     {"trace_events", "calls of the tracer", trace_events, false, false},
+    {"keep_accumulators", "registers for what loops update", keep_accumulators, false, false},
     {"check_buffers", "argument checks and bounds queries", check_buffers, false, false},
     {"flatten_storage", "linear memory access", flatten_storage, true, false},
     {"simplify_flat", "simplification", simplify_program, true, false},
@@ -80,6 +81,7 @@ void verify_after(const Pass &pass, const Stmt &s) {
 Stmt run_passes(PassContext &cx) {
   const Options &o = options();
   DumpWriter dump(cx.program.name);
+  const analysis::SimplifyScope scope;
   Stmt s;
   int number = 0;
   for (const Pass &pass : kPasses) {
@@ -128,33 +130,45 @@ ir::Program with_checked_promises(ir::Program p) {
 Stmt simplify_program(const Stmt &s, PassContext &) { return analysis::simplify(s); }
 Stmt expand_math(const Stmt &s, PassContext &) { return ir::expand_intrinsics(s); }
 
-LoweredFunction lower(const schedule::Scheduled &scheduled, const Target &target, PassContext &cx) {
+static void prepare(const schedule::Scheduled &scheduled, const Target &target, PassContext &cx) {
   const std::string why = why_not_compilable(target);
   if (!why.empty()) {
     raise(Diagnostic("T0103", {}, "no code for the target " + target.to_string()).because(why));
   }
-  const ir::Program &p = scheduled.program;
-  const schedule::ScheduleState &state = scheduled.state;
+  cx.algorithm = &scheduled.program;
+  cx.program = schedule::inline_funcs(scheduled.program, scheduled.state);
+  if (target.features_any_of({Target::Debug, Target::CheckUnsafePromises}))
+    cx.program = with_checked_promises(cx.program);
+  cx.state = &scheduled.state;
+  cx.target = target;
+  cx.embedded.clear();
+  cx.args = arguments(scheduled.program, &cx.embedded);
+}
+
+LoweredFunction lower(const schedule::Scheduled &scheduled, const Target &target, PassContext &cx) {
   LoweredFunction result;
   run_on_large_stack([&] {
-    cx.algorithm = &p;
-    cx.program = schedule::inline_funcs(p, state);
-    if (target.features_any_of({Target::Debug, Target::CheckUnsafePromises}))
-      cx.program = with_checked_promises(cx.program);
-    cx.state = &state;
-    cx.target = target;
-    cx.embedded.clear();
-    cx.args = arguments(p, &cx.embedded);
-    result.name = p.name;
+    prepare(scheduled, target, cx);
+    result.name = scheduled.program.name;
     result.args = cx.args;
     result.embedded = cx.embedded;
-    for (const ir::Function &f : p.funcs) {
+    for (const ir::Function &f : scheduled.program.funcs) {
       for (int i = 0; i < f.stages(); i++)
         result.sources.push_back({f.name, i, f.definitions[static_cast<size_t>(i)].loc});
     }
     result.body = run_passes(cx);
   });
   return result;
+}
+
+Stmt loops_of(const schedule::Scheduled &scheduled, const Target &target, PassContext &cx) {
+  Stmt loops;
+  run_on_large_stack([&] {
+    const analysis::SimplifyScope scope;
+    prepare(scheduled, target, cx);
+    loops = build_loops({}, cx);
+  });
+  return loops;
 }
 
 LoweredFunction lower(const schedule::Scheduled &scheduled, const Target &target) {

@@ -18,6 +18,10 @@ CALO_EXPORT LoweredFunction lower(const schedule::Scheduled &scheduled, const Ta
 CALO_EXPORT LoweredFunction lower(const schedule::Scheduled &scheduled, const Target &target,
                                   PassContext &cx);
 
+/// The loops alone, as build_loops makes them, for those who count what would run (walk_loops.h). `cx` as above.
+CALO_EXPORT ir::Stmt loops_of(const schedule::Scheduled &scheduled, const Target &target,
+                              PassContext &cx);
+
 /// Names of all passes in order with their summaries.
 struct PassInfo {
   const char *name;

@@ -3,7 +3,7 @@
 // one another in the same place; a parallel body may run on the stack of the thread that started it. So what counts is,
 // for each function, the sum of its places, plus the most that a parallel body inside it needs.
 //
-// What store_in asked for comes first, then what the innermost loops allocate: an allocation on the heap costs most where
+// Memory that is to become registers takes no place. What store_in asked for comes first, then what the innermost loops allocate: an allocation on the heap costs most where
 // it is made most often. Tests: test/unit/lower/memory_test.cpp.
 #include <algorithm>
 #include <map>
@@ -52,6 +52,7 @@ public:
   }
 
   void visit(const Allocate *op) override {
+    if (stays_in_registers(op)) return IRVisitor::visit(op);
     const int64_t bytes = constant_bytes(op);
     const bool asked =
         op->memory_type == MemoryType::Stack || op->memory_type == MemoryType::Register;
@@ -109,6 +110,11 @@ public:
       outer = std::max(outer, frames_[i].own + below[i]);
     }
     return frames_[0].own + below[0];
+  }
+
+  // What keep_accumulators made: no memory to be placed.
+  bool stays_in_registers(const Allocate *op) const {
+    return op->memory_type == MemoryType::Register && !func_of(op->name);
   }
 
   static int64_t constant_bytes(const Allocate *op) {
@@ -175,6 +181,7 @@ public:
   Stmt mutate(const Stmt &s) override { return IRMutator::mutate(s); }
 
   Stmt visit(const Allocate *op) override {
+    if (plan_.stays_in_registers(op)) return IRMutator::visit(op);
     const int id = plan_.of_allocation.at(op);
     const bool stack = id >= 0 && plan_.places[id].on_stack;
     report(op, stack);

@@ -202,12 +202,19 @@ StageLoops::Tail StageLoops::choose_tail(const schedule::Relation &r, const Var 
       }
     }
   }
-  // The inner loops can simply end early if every loop of the outer part is outside of them, and if the inner part is
-  // not itself a loop of fixed length.
+  // The inner loops can simply end early if every loop of the outer part is outside of them, and if none that would is
+  // a loop of fixed length.
   bool outside =
       *std::max_element(in.begin(), in.end()) < *std::min_element(out.begin(), out.end());
   // The outer part's value must be known already: that of a loop fused later is not.
-  return outside && !fixed_length(old.b) && !is_fused(old.a) ? Tail::Dynamic : Tail::Guard;
+  return outside && !fixed_length(loop_that_ends(old.b)) && !is_fused(old.a) ? Tail::Dynamic
+                                                                             : Tail::Guard;
+}
+
+// The loop that gets fewer iterations where a variable gets fewer values.
+int StageLoops::loop_that_ends(int id) const {
+  while (vars_[id].how != Var::IsLoop) id = vars_[id].a;
+  return id;
 }
 
 bool StageLoops::is_fused(int id) const {
@@ -329,12 +336,12 @@ Interval StageLoops::range(Name root, const std::unordered_set<Name> &fixed) con
   return {simplify(r.min), simplify(r.max), {}};
 }
 
-std::vector<Expr> StageLoops::guards() const {
-  std::vector<Expr> result;
-  for (size_t id = 0; id < vars_.size(); id++) {
+std::map<int, Expr> StageLoops::guards(const std::unordered_set<Name> &fixed) const {
+  std::map<int, Expr> result;
+  for (int id = 0; id < static_cast<int>(vars_.size()); id++) {
     const Var &v = vars_[id];
-    if (v.how == Var::IsSplit && v.tail == Tail::Guard)
-      result.push_back(make_le(value_of(static_cast<int>(id)), v.max));
+    if (v.how == Var::IsSplit && v.tail == Tail::Guard && range_of(id, fixed).is_point())
+      result[id] = make_le(value_of(id), v.max);
   }
   return result;
 }

@@ -41,8 +41,9 @@ public:
   Expr value(ir::Name root) const;
   /// What the root touches while the loops `fixed` (by name of loop) stand at their current iteration and the others run.
   analysis::Interval range(ir::Name root, const std::unordered_set<ir::Name> &fixed) const;
-  /// Conditions under which a point is computed, where loops alone do not ensure them.
-  std::vector<Expr> guards() const;
+  /// Conditions under which a point is computed, where loops alone do not ensure them: those that the loops `fixed` decide
+  /// at their current iteration, each by a number of its own.
+  std::map<int, Expr> guards(const std::unordered_set<ir::Name> &fixed) const;
   /// True everywhere that the shifting tails are right; undefined if there are none. In terms of the root symbols.
   Expr fits() const;
   /// Upper bound of how far beyond max a root's rounding tails reach, for regions not known yet. 0: none.
@@ -74,6 +75,7 @@ private:
   bool rounds(int id) const;
   bool is_full(int id, const std::unordered_set<ir::Name> &fixed) const;
   bool is_fused(int id) const;
+  int loop_that_ends(int id) const;
   void loops_of(int id, std::vector<int> &positions) const;
   Expr extent(const Var &v) const;
 

@@ -52,7 +52,7 @@ bool is_bound_directive(DirectiveKind k) {
 class Applier {
 public:
   Applier(const ir::Program &p, const Target &t, bool stop_at_first)
-      : scheduled_{p, initial_state(p), {}, {}},
+      : scheduled_{p, initial_state(p), {}, {}, {}},
         t_(t),
         cx_{scheduled_.program, t, {}, {}},
         stop_(stop_at_first) {}
@@ -61,13 +61,18 @@ public:
     check_head(s);
     resolve_lets(s);
     std::unordered_set<std::string> to_come;  // Funcs that directives make: their bounds wait
-    for (const Directive &d : s.directives) to_come.insert(d.made);
+    for (const Directive &d : s.directives) {
+      for (const std::string &name : names_made(d)) to_come.insert(name);
+    }
     apply_bounds(s, [&](const Directive &d) { return to_come.count(d.func) == 0; });
     for (const Directive &d : s.directives) {
       if (is_bound_directive(d.kind)) continue;
       apply_one(d);
-      if (makes_func(d.kind) && p_.find(d.made))
-        apply_bounds(s, [&](const Directive &b) { return b.func == d.made; });
+      const std::vector<std::string> made = names_made(d);
+      if (made.empty() || !p_.find(made[0])) continue;
+      apply_bounds(s, [&](const Directive &b) {
+        return std::find(made.begin(), made.end(), b.func) != made.end();
+      });
     }
     finish(p_, state_);
     note_orders();
@@ -116,6 +121,7 @@ private:
   void check_head(const Schedule &s) {
     if (s.pipeline.empty() || p_.name == s.pipeline) return;
     Diagnostic d("S0003", {}, "this schedule is for pipeline " + s.pipeline + ", not " + p_.name);
+    d.help.push_back("load it into " + s.pipeline + ", or change its `pipeline` line");
     if (!s.origin.empty()) d.loc = SrcLoc{intern_path(s.origin), 0, 0, 0};
     throw CompileError(d);
   }
@@ -148,7 +154,8 @@ private:
   bool is_specialized(const Directive &d) const {
     if (!d.under.empty()) return true;
     const ir::Function *f = p_.find(d.func);
-    if (!f || d.kind != DirectiveKind::rfactor || d.stage >= f->stages()) return false;
+    const bool of_stage = d.kind == DirectiveKind::rfactor || d.kind == DirectiveKind::online;
+    if (!f || !of_stage || d.stage >= f->stages()) return false;
     const StageState &s = state_.of(f->name).stages[static_cast<size_t>(d.stage)];
     return !s.specializations.empty() || s.shared.defined();
   }
@@ -160,20 +167,22 @@ private:
   }
 
   void apply_maker(const Directive &d) {
+    const std::vector<std::string> made = names_made(d);
     if (failed_.count(d.func) && !p_.find(d.func)) {  // the Func it is about was not made
-      failed_.insert(d.made);
+      failed_.insert(made.begin(), made.end());
       return;
     }
-    const Reason reason =
-        is_specialized(d) ? no(of_specialization(d)) : make_func(cx_, scheduled_, d);
+    const Reason reason = is_specialized(d)                 ? no(of_specialization(d))
+                          : d.kind == DirectiveKind::online ? make_online(cx_, scheduled_, d)
+                                                            : make_func(cx_, scheduled_, d);
     if (reason) return;
-    report(with_use(reason.diagnostic, d));
-    failed_.insert(d.made);
+    if (!follows(reason.diagnostic, d)) report(with_use(reason.diagnostic, d));
+    failed_.insert(made.begin(), made.end());
     failed_.insert(d.func);
   }
 
   void apply_one(const Directive &d) {
-    if (makes_func(d.kind)) return apply_maker(d);
+    if (makes_func(d.kind) || d.kind == DirectiveKind::online) return apply_maker(d);
     if (failed_.count(d.func) && !p_.find(d.func)) return;
     const ir::Function *f = p_.find(d.func);
     if (!f) return unknown_func(d);
@@ -310,7 +319,9 @@ public:
       if (f.id != 0) by_id_[f.id] = f.name;
     }
     for (const ir::ParameterRef &param : p.params) params_.insert(param->name);
-    for (const Directive &d : s.directives) params_.insert(d.made);
+    for (const Directive &d : s.directives) {
+      for (const std::string &name : names_made(d)) params_.insert(name);
+    }
   }
 
   Schedule run() {
@@ -324,6 +335,12 @@ public:
       }
       if (makes_func(d.kind)) {
         if (!resolve_maker(d)) continue;
+        push(out, std::move(d));
+      } else if (d.kind == DirectiveKind::online) {
+        const std::vector<std::string> made = online_funcs(d);
+        for (size_t i = 0; i < d.online_ids.size(); i++) by_id_[d.online_ids[i]] = made[i];
+        const auto at = std::find(names_.begin(), names_.end(), d.func);
+        names_.insert(at, made.begin(), made.end());
         push(out, std::move(d));
       } else if (is_glob(d.func) && !is_func(d.func)) {
         expand(out, d);
@@ -393,8 +410,15 @@ private:
       d.args = one_or_list(std::move(funcs));
       const std::string key = request(d);
       const auto before = requests_.find(key);
+      const bool named = before != requests_.end() && !d.made.empty() && d.made != before->second;
+      if (named && is_func(d.made)) {
+        throw CompileError(Diagnostic("S0109", d.made_loc.defined() ? d.made_loc : d.loc,
+                                      "the name " + d.made + " is already used in " + p_.name.str())
+                               .because("the Func asked for was made before, as " + before->second)
+                               .fix("give it a name that is free, or leave the let away"));
+      }
       if (before != requests_.end()) {
-        if (!d.made.empty() && d.made != before->second) alias_[d.made] = before->second;
+        if (named) alias_[d.made] = before->second;
         if (d.made_id != 0) by_id_[d.made_id] = before->second;
         return false;
       }
@@ -457,7 +481,25 @@ void resolve_outermost(const ScheduleState &state, Level &level) {
   }
 }
 
+// A level at the block loop of `online`, which the states' updates have now.
+void resolve_alias(const ir::Program &p, const ScheduleState &state, Level &level) {
+  if (level.kind != Level::Kind::At) return;
+  const ir::Function *f = p.find(level.func);
+  if (!f) return;
+  const LoopAlias &alias = state.of(f->name).block_loop;
+  if (alias.var.empty()) return;
+  std::vector<Loop> loops = state.of(f->name).stages[0].loops;
+  loops.emplace_back();
+  loops.back().var = alias.var;
+  loops.back().reduction = true;
+  if (find_loop(*f, loops, level.var) + 1 != static_cast<int>(loops.size())) return;
+  level.func = alias.func;
+  level.stage = alias.stage;
+  level.var = alias.var;
+}
+
 void resolve_level(const ir::Program &p, const ScheduleState &state, Level &level) {
+  resolve_alias(p, state, level);
   if (level.kind != Level::Kind::At) return;
   const ir::Function *f = p.find(level.func);
   if (!f) return;
@@ -482,6 +524,10 @@ Scheduled apply(const ir::Program &p, const Schedule &s, const Target &t, bool s
 Schedule resolve(const ir::Program &p, const Schedule &s) { return Resolver(p, s).run(); }
 
 void finish(const ir::Program &p, ScheduleState &state) {
+  for (auto &entry : state.funcs) {
+    FuncState &s = entry.second;
+    if (s.compute.is_inlined() && !s.scan.with.empty()) s.compute = state.of(s.scan.with).compute;
+  }
   for (auto &entry : state.funcs) {
     FuncState &s = entry.second;
     for (Level *l : {&s.compute, &s.store, &s.hoist}) resolve_outermost(state, *l);

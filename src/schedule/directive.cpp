@@ -236,7 +236,6 @@ Arg Arg::function(uint64_t func_id, std::string func, SrcLoc loc) {
   return a;
 }
 
-namespace {
 // "g[0]" -> "g_0": part of a name that a `let` may have.
 std::string plain(const std::string &name) {
   std::string text;
@@ -248,7 +247,6 @@ std::string plain(const std::string &name) {
   }
   return text;
 }
-}  // namespace
 
 std::vector<Arg> func_items(const std::vector<Arg> &args) {
   std::vector<Arg> funcs;
@@ -275,6 +273,23 @@ std::string default_made_name(const Directive &d) {
   }
   if (d.args.size() == 2) name += "_" + plain(d.args[1].text);  // rfactor(r, u)
   return name;
+}
+
+std::string part_name(const std::string &func) { return plain(func) + "_part"; }
+std::string state_name(const std::string &func) { return plain(func) + "_state"; }
+
+std::vector<std::string> online_funcs(const Directive &d) {
+  std::vector<std::string> members, names;
+  for (const Arg &a : func_items(d.args)) members.push_back(a.func);
+  members.push_back(d.func);
+  for (const std::string &m : members) names.push_back(part_name(m));
+  for (const std::string &m : members) names.push_back(state_name(m));
+  return names;
+}
+
+std::vector<std::string> names_made(const Directive &d) {
+  if (d.kind == DirectiveKind::online) return online_funcs(d);
+  return makes_func(d.kind) ? std::vector<std::string>{d.made} : std::vector<std::string>{};
 }
 
 }  // namespace calotype::schedule

@@ -98,12 +98,21 @@ struct Directive {
   /// Directives that make Funcs: the name of the one they make; from C++ empty until resolved, then found by made_id.
   std::string made;
   uint64_t made_id = 0;
-  SrcLoc made_loc;        ///< the name in `let NAME = ...`
-  uint64_t sequence = 0;  ///< C++ calls: order of the calls in this process
+  SrcLoc made_loc;                   ///< the name in `let NAME = ...`
+  std::vector<uint64_t> online_ids;  ///< of online, from C++: of the Funcs online_funcs names
+  uint64_t sequence = 0;             ///< C++ calls: order of the calls in this process
 };
 
 /// The canonical name of the Func that `d` makes, where nobody gave one: f_in_g, f_in, f_clone_in_g, sum_by_u.
 CALO_EXPORT std::string default_made_name(const Directive &d);
+/// The Funcs that an `online` directive makes: for each Func listed, then its own, the partial reduction of a block
+/// ("L_part"); then the same of what is kept from block to block ("L_state").
+CALO_EXPORT std::vector<std::string> online_funcs(const Directive &d);
+CALO_EXPORT std::string plain(const std::string &func);       ///< "g[0]" -> "g_0": as names may be
+CALO_EXPORT std::string part_name(const std::string &func);   ///< "L_part"
+CALO_EXPORT std::string state_name(const std::string &func);  ///< "L_state"
+/// The names of all Funcs that `d` makes.
+CALO_EXPORT std::vector<std::string> names_made(const Directive &d);
 /// The Funcs among `args`, lists flattened; and how they are written: alone, or as one list.
 CALO_EXPORT std::vector<Arg> func_items(const std::vector<Arg> &args);
 CALO_EXPORT std::vector<Arg> one_or_list(std::vector<Arg> items);

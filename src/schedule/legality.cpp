@@ -10,7 +10,7 @@ namespace calotype::schedule {
 Reason check_directive(const ir::Program &p, const ScheduleState &state, const Directive &d,
                        const Target &t) {
   if (makes_func(d.kind)) {
-    Scheduled scratch{p, state, {}, {}};
+    Scheduled scratch{p, state, {}, {}, {}};
     ReplayContext makers{scratch.program, t, {}, {}};
     return make_func(makers, scratch, d);
   }

@@ -40,6 +40,50 @@ std::vector<GroupMember> group_of(const ir::Program &p, const ScheduleState &sta
   return members;
 }
 
+bool runs_in_order(const ir::Program &, const ScheduleState &state,
+                   const std::vector<GroupMember> &group) {
+  return group.size() > 1 && shared_of(state, group[1].func, group[1].stage).in_order;
+}
+
+std::unordered_map<Name, std::vector<Name>> funcs_between(const ir::Program &p,
+                                                          const ScheduleState &state) {
+  std::unordered_map<Name, std::vector<Name>> between;
+  for (const ir::Function &member : p.funcs) {
+    for (int k = 0; k < member.stages(); k++) {
+      if (!shared_of(state, member.name, k).in_order) continue;
+      const std::vector<GroupMember> group = group_of(p, state, member.name, k);
+      if (group.back().func != member.name) continue;
+      std::set<Name> members, after, before;  // what reads a member; what a member reads
+      for (const GroupMember &m : group) members.insert(m.func);
+      const auto reads_any = [&](const ir::Function &f, const std::set<Name> &set) {
+        for (const ir::Definition &d : f.definitions) {
+          for (Name read : ir::called_funcs(d)) {
+            if (read != f.name && set.count(read)) return true;
+          }
+        }
+        return false;
+      };
+      after = members;
+      for (const ir::Function &f : p.funcs) {
+        if (reads_any(f, after)) after.insert(f.name);
+      }
+      before = members;
+      for (size_t i = p.funcs.size(); i-- > 0;) {
+        const ir::Function &f = p.funcs[i];
+        if (!before.count(f.name)) continue;
+        for (const ir::Definition &d : f.definitions) {
+          for (Name read : ir::called_funcs(d)) before.insert(read);
+        }
+      }
+      for (const ir::Function &f : p.funcs) {
+        if (after.count(f.name) && before.count(f.name) && !members.count(f.name))
+          between[group.back().func].push_back(f.name);
+      }
+    }
+  }
+  return between;
+}
+
 std::vector<Name> funcs_sharing(const ir::Program &p, const ScheduleState &state, Name func) {
   std::set<Name> found{func};
   std::vector<Name> work{func};
@@ -93,6 +137,25 @@ std::vector<std::vector<GroupMember>> order_of_stages(const ir::Program &p,
 std::vector<const ir::Function *> grouped_order(const ir::Program &p, const ScheduleState &state) {
   std::vector<const ir::Function *> order;
   std::set<Name> done;
+  std::unordered_map<Name, Name> in_group;  // Funcs between members -> one of these
+  for (const auto &[last, names] : funcs_between(p, state)) {
+    for (Name n : names) in_group[n] = last;
+  }
+  // All that must stand together with a Func.
+  const auto together = [&](Name func) {
+    const auto at = in_group.find(func);
+    std::vector<Name> funcs = funcs_sharing(p, state, at == in_group.end() ? func : at->second);
+    std::set<Name> all(funcs.begin(), funcs.end());
+    for (const auto &[between, last] : in_group) {
+      if (all.count(last)) all.insert(between);
+    }
+    if (all.size() == funcs.size()) return funcs;
+    funcs.clear();
+    for (const ir::Function &f : p.funcs) {
+      if (all.count(f.name)) funcs.push_back(f.name);
+    }
+    return funcs;
+  };
   // All that the group's members read comes before the group.
   std::vector<std::pair<Name, bool>> work;
   for (size_t i = p.funcs.size(); i-- > 0;) work.emplace_back(p.funcs[i].name, false);
@@ -101,7 +164,7 @@ std::vector<const ir::Function *> grouped_order(const ir::Program &p, const Sche
     const auto [name, ready] = work.back();
     work.pop_back();
     if (done.count(name)) continue;
-    const std::vector<Name> group = funcs_sharing(p, state, name);
+    const std::vector<Name> group = together(name);
     if (ready) {
       for (Name m : group) {
         if (done.insert(m).second) order.push_back(p.find(m));

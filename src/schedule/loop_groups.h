@@ -19,6 +19,13 @@ struct GroupMember {
 /// it shares none.
 std::vector<GroupMember> group_of(const ir::Program &p, const ScheduleState &state, ir::Name func,
                                   int stage);
+/// Do the group's stages run one after the other in each iteration (online)?
+bool runs_in_order(const ir::Program &p, const ScheduleState &state,
+                   const std::vector<GroupMember> &group);
+/// Funcs through which members of in-order groups read other ones, by the group's last member: they are computed inside
+/// the group's loop.
+std::unordered_map<ir::Name, std::vector<ir::Name>> funcs_between(const ir::Program &p,
+                                                                  const ScheduleState &state);
 /// Funcs that share loops, directly or by way of others, in the program's order; just the Func itself if it shares none.
 std::vector<ir::Name> funcs_sharing(const ir::Program &p, const ScheduleState &state,
                                     ir::Name func);
@@ -27,7 +34,8 @@ std::vector<ir::Name> funcs_sharing(const ir::Program &p, const ScheduleState &s
 std::vector<std::vector<GroupMember>> order_of_stages(const ir::Program &p,
                                                       const ScheduleState &state,
                                                       const std::vector<ir::Name> &funcs);
-/// The program's Funcs, producers first, with those that share loops next to each other.
+/// The program's Funcs, producers first, with those that share loops next to each other; what lies between
+/// members of in-order groups is there too, in the program's order.
 std::vector<const ir::Function *> grouped_order(const ir::Program &p, const ScheduleState &state);
 
 }  // namespace calotype::schedule

@@ -2,6 +2,9 @@
 #include "loop_nest.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
+#include <map>
 #include <unordered_set>
 
 #include "../base/diagnostic.h"
@@ -162,25 +165,47 @@ private:
 
   // The nodes of a site: what is stored and computed here around `inner`.
   Nodes fill(const Site &site, Nodes inner) {
+    std::map<std::string, Nodes> none;
+    return fill({site}, std::move(inner), none);
+  }
+
+  // The same of one place that is a site of several stages, whose own `bodies` stand among the producers.
+  Nodes fill(const std::vector<Site> &sites, Nodes inner, std::map<std::string, Nodes> &bodies) {
     Nodes rest = std::move(inner);
+    const Site &site = sites[0];
+    const auto any = [&](const std::function<bool(const Site &)> &holds) {
+      return std::any_of(sites.begin(), sites.end(), holds);
+    };
     std::unordered_set<Name> produced;
     for (size_t i = order_.size(); i-- > 0;) {
       const ir::Function &f = *order_[i];
       bool computed, stored, hoisted = false;
+      const auto body = bodies.find(f.name);
+      if (body != bodies.end()) {
+        rest.insert(rest.begin(), std::make_move_iterator(body->second.begin()),
+                    std::make_move_iterator(body->second.end()));
+        continue;
+      }
       if (is_implicit(f)) {
         computed = stored = site.kind == Site::AtCompute && f.name != site.owner.func &&
                             calls_directly(site.owner, f.name);
       } else {
         const FuncState &fs = state_.of(f.name);
-        bool relevant = site.kind == Site::AtRoot || reachable(site.owner).count(f.name);
-        computed = computed_at(f, site);
-        hoisted = relevant && !fs.hoist.is_inlined() && matches(fs.hoist, site);
-        stored = relevant && matches(fs.store, site) && !program_.is_output(f.name);
+        const bool relevant = site.kind == Site::AtRoot || any([&](const Site &at) {
+                                return reachable(at.owner).count(f.name) > 0;
+                              });
+        const auto here = [&](const Level &level) {
+          return relevant && any([&](const Site &at) { return matches(level, at); });
+        };
+        computed = here(fs.compute);
+        hoisted = !fs.hoist.is_inlined() && here(fs.hoist);
+        stored = here(fs.store) && !program_.is_output(f.name);
       }
       if (computed && !produced.count(f.name)) {
         std::vector<Name> together;
         for (Name g : funcs_sharing(program_, state_, f.name)) {
-          if (computed_at(*program_.find(g), site)) together.push_back(g);
+          if (any([&](const Site &at) { return computed_at(*program_.find(g), at); }))
+            together.push_back(g);
         }
         if (together.empty()) together = {f.name};
         produced.insert(together.begin(), together.end());
@@ -228,12 +253,22 @@ private:
       node->kind = LoopNode::Kind::Loop;
       node->func = leader.func;
       node->loop = leader.state->loops[leader.state->loops.size() - 1 - static_cast<size_t>(open)];
-      for (const GroupMember &m : deeper) node->members.push_back(ref(m));
-      node->children = shared(deeper, open + 1);
-      for (const StageRef &m : node->members) {
-        const auto &loops = m.state->loops;
-        Site at{Site::AtLoop, m, loops[loops.size() - 1 - static_cast<size_t>(open)].var};
-        node->children = fill(at, std::move(node->children));
+      std::vector<Site> sites;
+      for (const GroupMember &m : deeper) {
+        node->members.push_back(ref(m));
+        const auto &loops = node->members.back().state->loops;
+        sites.push_back({Site::AtLoop, node->members.back(),
+                         loops[loops.size() - 1 - static_cast<size_t>(open)].var});
+      }
+      node->in_order = runs_in_order(program_, state_, deeper);
+      if (node->in_order) {
+        std::map<std::string, Nodes> bodies;
+        for (const GroupMember &m : deeper)
+          bodies[m.func] = stage(ref(m), static_cast<size_t>(open) + 1);
+        node->children = fill(sites, {}, bodies);
+      } else {
+        node->children = shared(deeper, open + 1);
+        for (const Site &at : sites) node->children = fill(at, std::move(node->children));
       }
       all.push_back(std::move(node));
     }

@@ -21,7 +21,8 @@ struct StageRef {
 ///   Hoist    memory of `func` is allocated for the children, which hold its Store
 ///   Store    storage of `func` lives for the children
 ///   Produce  the children compute (all stages of) `func`; of all Funcs of `members` where those share loops
-///   Loop     one loop; `members` are the stages that run in it (one, unless loops are shared), outermost loops first
+///   Loop     one loop; `members` are the stages that run in it (one, unless loops are shared), outermost loops first;
+///            in_order: of an in-order group (SharedLoops)
 ///   Compute  the definition of members[0] at one point
 ///   Branch   the first child (a Case) whose condition holds
 ///   Case     one specialization of members[0]: its loops; no children: it fails with specialize_fail's message
@@ -30,6 +31,7 @@ struct LoopNode {
   Expr condition;  ///< Case; undefined: always
   ir::Name func;
   std::vector<StageRef> members;
+  bool in_order = false;
   Loop loop;
   std::vector<std::unique_ptr<LoopNode>> children;
 };

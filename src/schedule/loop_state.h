@@ -48,12 +48,15 @@ struct Prefetch {
 };
 
 /// The loops from the outermost to `var` run together with those of another stage.
+/// in_order: a group that `online` made. Its stages have one loop in common, over the same iterations; in each they run one
+/// after the other, in the program's order, and read what earlier ones have written.
 struct SharedLoops {
   ir::Name func;  ///< undefined: nothing shared
   int stage = 0;
   ir::Name var;
   std::unordered_map<ir::Name, LoopAlignStrategy> align;  ///< by loop; those not named: all_align
   LoopAlignStrategy all_align = LoopAlignStrategy::Auto;
+  bool in_order = false;
   SrcLoc loc;
   bool defined() const { return !func.empty(); }
 };
@@ -110,6 +113,23 @@ struct StorageDim {
   SrcLoc fold_loc, align_loc, bound_loc;
 };
 
+/// A dimension along which the update walks from 0 up, each step from the one before; the pure definition gives what stands
+/// before the first, at -1. Readers outside of the walk read its end alone, so that `slots` steps exist at once.
+struct Scan {
+  ir::Name dim;  ///< empty: none
+  int slots = 0;
+  ir::Name
+      with;  ///< the Func at whose place it is computed, if nothing else is said (compute is Inlined)
+  bool defined() const { return !dim.empty(); }
+};
+
+/// The loop of another stage that a name among this Func's loops stands for: what `online` made of its block loop.
+struct LoopAlias {
+  ir::Name var;  ///< empty: none
+  ir::Name func;
+  int stage = 0;
+};
+
 struct FuncState {
   std::vector<StageState> stages;
   Level compute,
@@ -124,6 +144,8 @@ struct FuncState {
   SrcLoc memo_loc;
   bool trace_loads = false, trace_stores = false, trace_realizations = false;
   std::vector<std::string> trace_tags;
+  Scan scan;
+  LoopAlias block_loop;
   SrcLoc memory_loc;
   SrcLoc storage_loc;
   SrcLoc loops_loc;  ///< the first directive on loops; undefined: none
@@ -151,6 +173,7 @@ struct Scheduled {
   /// Floating-point reductions whose order the schedule changed, as "rfactor on sum.update(0)": results may differ in
   /// rounding from the interpreter's. Empty: the same bits.
   std::vector<std::string> reordered;
+  std::vector<std::string> certificates;  ///< of each `online`: what was proved of it
   std::unordered_map<ir::Name, MadeFunc> made;
   const FuncState &of(ir::Name func) const { return state.of(func); }
 };

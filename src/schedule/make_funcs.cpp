@@ -157,7 +157,8 @@ private:
     const ir::Function &f = s_.program.funcs[static_cast<size_t>(i)];
     for (const auto &other : readers_) {
       if (other.first == i)
-        return no(Diagnostic("S0114", at, directive() + " names " + a.func + " twice"));
+        return no(Diagnostic("S0114", at, directive() + " names " + a.func + " twice")
+                      .fix("name each reader once"));
     }
     const Name target = f.name == d_.func ? Name() : read_as(f);
     if (!target.empty()) {

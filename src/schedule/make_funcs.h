@@ -13,6 +13,8 @@ Reason make_func(ReplayContext &cx, Scheduled &s, const Directive &d);
 /// The parts of make_func.
 Reason make_wrapper_or_clone(ReplayContext &cx, Scheduled &s, const Directive &d);
 Reason make_partial(ReplayContext &cx, Scheduled &s, const Directive &d);
+/// Applies `online`: the cascade's Funcs give way to those of its one-pass form (transform/online_rewrite.h). online.cpp
+Reason make_online(ReplayContext &cx, Scheduled &s, const Directive &d);
 /// S0109 if d.made is the name of something else.
 Reason check_made_name(const Scheduled &s, const Directive &d);
 /// Puts `f` behind the Func at `after` (-1: first) into the program.

@@ -13,6 +13,7 @@
 
 #include "../ir/visit.h"
 #include "legality.h"
+#include "loop_groups.h"
 #include "replay.h"
 
 namespace calotype::schedule {
@@ -34,7 +35,7 @@ struct Site {
 struct Goal {
   int func, stage;
   std::string var;
-  std::set<std::pair<int, int>> *met = nullptr;  ///< stage, variant
+  std::set<Site> *met = nullptr;
 };
 
 struct FuncInfo {
@@ -57,6 +58,9 @@ public:
   std::vector<PlacementFault> run() {
     collect();
     for (size_t i = info_.size(); i-- > 0;) judge(static_cast<int>(i));
+    for (const auto &[last, names] : funcs_between(p_, state_)) {
+      for (ir::Name n : names) judge_between_members(index_.at(n), index_.at(last));
+    }
     std::stable_sort(faults_.begin(), faults_.end(),
                      [&](const PlacementFault &a, const PlacementFault &b) {
                        return index_.at(a.func) < index_.at(b.func);
@@ -92,6 +96,13 @@ private:
           info.s->compute.is_inlined() && !info.f->has_updates() && !p_.is_output(info.f->name);
       index_[info.f->name] = static_cast<int>(i);
       for (const StageState &stage : info.s->stages) info.variants.push_back(variants_of(stage));
+    }
+    for (const ir::Function &f : p_.funcs) {
+      for (int stage = 0; stage < f.stages(); stage++) {
+        if (!state_.of(f.name).stages[stage].shared.in_order) continue;
+        const auto group = group_of(p_, state_, f.name, stage);
+        for (const GroupMember &m : group) in_order_[{index_.at(m.func), m.stage}] = group;
+      }
     }
     // Producers come first, so what a substituted Func reads is known when its readers ask.
     std::vector<std::set<int>> through(info_.size());
@@ -141,15 +152,36 @@ private:
     return -1;
   }
 
+  // The loop of the stage at `from` that is the goal's: its own, or, in an in-order group, the one it shares with the
+  // goal's stage. -1: none.
+  int goal_loop(const Site &from, const Goal &goal) const {
+    if (from.func == goal.func) {
+      if (goal.stage >= 0 && goal.stage != from.stage) return -1;
+      return loop_index(from.func, from.stage, from.variant, goal.var);
+    }
+    if (goal.func < 0) return -1;
+    const auto at = in_order_.find({from.func, from.stage});
+    if (at == in_order_.end()) return -1;
+    const std::vector<GroupMember> &group = at->second;
+    for (const GroupMember &m : group) {
+      const bool there = m.func == info_[goal.func].f->name && goal.stage == m.stage;
+      if (!there) continue;
+      const int depth = static_cast<int>(info_[goal.func].s->stages[m.stage].loops.size()) -
+                        loop_index(goal.func, m.stage, 0, goal.var);
+      const int i = static_cast<int>(loops_of(from).size()) - depth;
+      return depth <= std::max(group[0].depth, m.depth) ? i : -1;
+    }
+    return -1;
+  }
+
   // Does every run of the code at `from` lie inside the goal's loop?
   bool inside(const Site &from, const Goal &goal, std::map<Site, bool> &memo) const {
-    if (from.func == goal.func) {
-      if (goal.stage >= 0 && goal.stage != from.stage) return false;
-      const int i = loop_index(from.func, from.stage, from.variant, goal.var);
-      if (i < 0 || from.loop > i) return false;
-      if (goal.met) goal.met->insert({from.stage, from.variant});
+    const int i = goal_loop(from, goal);
+    if (i >= 0 && from.loop <= i) {
+      if (goal.met) goal.met->insert({from.func, from.stage, from.variant, i});
       return true;
     }
+    if (from.func == goal.func) return false;
     const auto it = memo.find(from);
     if (it != memo.end()) return it->second;
     const std::vector<Site> &sites = info_[from.func].sites;
@@ -370,19 +402,38 @@ private:
     const Level &l = info.s->compute;
     const int h = consumer_of(i, l, "computed");
     if (h < 0) return;
-    std::set<std::pair<int, int>> stages;
+    std::set<Site> places;
     const Site *outside = nullptr;
     if (info_[h].misplaced) return drop(i);
-    const Goal goal{h, l.stage, l.var, &stages};
+    const Goal goal{h, l.stage, l.var, &places};
     if (!all_readers_inside(info, goal, &outside)) {
       if (info_[outside->func].misplaced) return drop(i);
       return refuse_outside(i, h, *outside);
     }
-    for (const auto &[stage, variant] : stages) {
-      const Site site{h, stage, variant, loop_index(h, stage, variant, l.var)};
-      if (vector_around(site)) return refuse_in_vector(i, h, site);
+    for (const Site &site : places) {
+      if (vector_around(site)) return refuse_in_vector(i, site.func, site);
       info.sites.push_back(site);
     }
+  }
+
+  // What a pass's later stages read of earlier ones exists inside the pass alone, one block at a time.
+  void judge_between_members(int i, int last) {
+    const FuncInfo &info = info_[i];
+    if (info.substituted || info.misplaced || info_[last].misplaced) return;
+    const StageState &update = info_[last].s->stages[1];
+    const Goal goal{last, 1, update.loops.back().var};
+    std::map<Site, bool> memo;
+    bool within = !info.sites.empty();
+    for (const Site &site : info.sites) within = inside(site, goal, memo) && within;
+    if (within) return;
+    Diagnostic d("S0816", info.s->compute.loc.defined() ? info.s->compute.loc : info.f->loc,
+                 info.f->name + " cannot be computed at " + level_text(info.s->compute));
+    d.why.push_back(
+        {"it reads what the pass has computed so far, which exists in the block loop alone",
+         info.f->loc});
+    d.help.push_back("compute it inside the block loop: compute_at(" + name_of(last) +
+                     ".update(0), " + goal.var + ")");
+    fault(i, name_of(last), std::move(d));
   }
 
   // The consumer's own place was refused: no judgement.
@@ -583,8 +634,9 @@ private:
     if (!seen.insert(from).second) return true;
     const auto &loops = loops_of(from);
     size_t end = loops.size();
-    const bool there = from.func == goal.func;
-    if (there) end = loop_index(from.func, from.stage, from.variant, goal.var);
+    const int found = goal_loop(from, goal);
+    const bool there = found >= 0 || from.func == goal.func;
+    if (found >= 0) end = static_cast<size_t>(found);
     for (size_t i = from.loop < 0 ? 0 : from.loop; i < end; i++) {
       if (!visit(Site{from.func, from.stage, from.variant, static_cast<int>(i)})) return false;
     }
@@ -717,6 +769,7 @@ private:
   const ScheduleState &state_;
   std::vector<FuncInfo> info_;
   std::map<ir::Name, int> index_;
+  std::map<std::pair<int, int>, std::vector<GroupMember>> in_order_;  ///< func, stage -> its group
   std::vector<PlacementFault> faults_;
 };
 

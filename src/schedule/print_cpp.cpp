@@ -34,7 +34,11 @@ public:
       for (Arg &a : d.args) name_positions(a, a.kind == Arg::Kind::Level ? a.func : d.func);
       for (const Arg &a : d.args) collect_names(a);
     }
-    for (const Directive &d : s_.directives) learn_reductions(d);
+    for (const Directive &d : s_.directives) {
+      learn_reductions(d);
+      subjects_.insert(d.func);
+      for (const Arg &a : d.args) note_subjects(a);
+    }
   }
 
   std::string run() {
@@ -49,6 +53,18 @@ public:
         if (last) body += line + ";\n";
         last = nullptr;
         body += "  Func " + cpp_name(d.made) + " = " + subject(d) + directive(d) + ";\n";
+        continue;
+      }
+      if (d.kind == DirectiveKind::online) {
+        if (last) body += line + ";\n";
+        last = nullptr;
+        const std::string list = "online_" + cpp_name(d.func);
+        body += "  const std::vector<Func> " + list + " = " + subject(d) + directive(d) + ";\n";
+        const std::vector<std::string> made = online_funcs(d);
+        for (size_t i = 0; i < made.size(); i++) {
+          if (subjects_.count(made[i]))
+            body += "  Func " + cpp_name(made[i]) + " = " + list + "[" + std::to_string(i) + "];\n";
+        }
         continue;
       }
       // A chain returns Func& or Stage&: those of the whole Func are not to be had from a Stage.
@@ -312,6 +328,11 @@ private:
     return ".rfactor({" + text + "})";
   }
 
+  void note_subjects(const Arg &a) {
+    if (a.kind == Arg::Kind::Func || a.kind == Arg::Kind::Level) subjects_.insert(a.func);
+    for (const Arg &item : a.items) note_subjects(item);
+  }
+
   // Is the loop that this vectorize, unroll or parallel makes named elsewhere?
   bool makes_used_loop(const Directive &d, std::string *inner) const {
     const char *letter = d.kind == DirectiveKind::vectorize  ? ".v"
@@ -337,6 +358,7 @@ private:
   std::set<std::string> unnamed_;  ///< canonical names of Vars that have none in the program
   std::map<Stage, std::set<std::string>> reductions_;
   std::set<Declared> declared_;
+  std::set<std::string> subjects_;  ///< Funcs that directives speak of
 };
 
 }  // namespace

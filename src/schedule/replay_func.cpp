@@ -85,6 +85,7 @@ private:
 
   bool trace(bool *what) {
     s_.touched = true;
+    if (!s_.storage_loc.defined()) s_.storage_loc = d_.loc;
     return *what = true;
   }
 
@@ -277,7 +278,8 @@ private:
     if (!check_positive(a, what)) return false;
     if (ir::as_const_int(a.expr)) return true;
     return refuse("S0110", a.loc,
-                  directive() + " needs a constant " + what + ", not " + ir::to_string(a.expr));
+                  directive() + " needs a constant " + what + ", not " + ir::to_string(a.expr),
+                  "code is made for it", "write a number, or a let of one");
   }
 
   bool fold_storage() {
@@ -327,7 +329,8 @@ private:
           static_cast<int>(std::find(s_.storage_order.begin(), s_.storage_order.end(), var) -
                            s_.storage_order.begin());
       if (std::find(wanted.begin(), wanted.end(), i) != wanted.end()) {
-        return refuse("S0114", a.loc, "reorder_storage names " + a.text + " twice");
+        return refuse("S0114", a.loc, "reorder_storage names " + a.text + " twice",
+                      "each dimension has one place in memory", "leave one of them out");
       }
       wanted.push_back(i);
     }

@@ -100,7 +100,8 @@ private:
   bool check_two_new_names(const StageState &s, const Arg &a, const Arg &b, const Names &olds) {
     if (!check_new_name(s, a, olds) || !check_new_name(s, b, olds)) return false;
     if (a.text != b.text) return true;
-    return refuse("S0114", b.loc, directive() + " gives both new loops the name " + b.text);
+    return refuse("S0114", b.loc, directive() + " gives both new loops the name " + b.text,
+                  "a loop is known by its name", "give one of them another name");
   }
 
   bool check_size(const StageState &s) {
@@ -267,7 +268,8 @@ private:
     int inner = 0, outer = 0;
     if (!loop_of(next, args_[0], &inner) || !loop_of(next, args_[1], &outer)) return false;
     if (inner == outer)
-      return refuse("S0114", args_[1].loc, "fuse joins " + args_[1].text + " with itself");
+      return refuse("S0114", args_[1].loc, "fuse joins " + args_[1].text + " with itself",
+                    "fuse makes one loop of two", "name another loop of the stage");
     for (int i : {inner, outer}) {
       if (next.loops[i].kind == ForType::Serial) continue;
       Diagnostic d("S0117", d_.loc,
@@ -371,7 +373,8 @@ private:
       int i = 0;
       if (!loop_of(s, a, &i)) return false;
       if (std::find(wanted.begin(), wanted.end(), i) != wanted.end()) {
-        return refuse("S0114", a.loc, directive() + " names " + a.text + " twice");
+        return refuse("S0114", a.loc, directive() + " names " + a.text + " twice",
+                      "each loop has one place in the order", "leave one of them out");
       }
       wanted.push_back(i);
     }
@@ -451,7 +454,8 @@ private:
     for (size_t i = 0; i < n; i++) {
       for (size_t j = 0; j < i; j++) {
         if (t.vars[i].text == t.vars[j].text)
-          return refuse("S0114", t.vars[i].loc, "tile names " + t.vars[i].text + " twice");
+          return refuse("S0114", t.vars[i].loc, "tile names " + t.vars[i].text + " twice",
+                        "each loop is split once", "name another loop of the stage");
       }
       int loop = 0;
       if (!loop_of(next, t.vars[i], &loop)) return false;

@@ -116,7 +116,8 @@ private:
                 .fix("name an RVar, or a loop made from one"));
       }
       if (kept_.count(loop.var))
-        return no(refusal("S0114", &a, "rfactor names " + a.key + " twice"));
+        return no(
+            refusal("S0114", &a, "rfactor names " + a.key + " twice").fix("name each loop once"));
       kept_[loop.var] = a.text;
       vars_.push_back({loop.var, a.text});
       where_.push_back(a);

@@ -106,6 +106,7 @@ private:
   }
 
   bool judge_reads(const ir::Function &f, int stage, const SharedLoops &s) {
+    if (s.in_order) return true;
     for (Name a : funcs_sharing(p_, state_, f.name)) {
       const auto read = reads(a);
       for (Name b : funcs_sharing(p_, state_, f.name)) {

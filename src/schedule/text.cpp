@@ -72,6 +72,11 @@ public:
 
 private:
   void report(Diagnostic d) {
+    if (d.code == "S0001" && d.why.empty() && d.help.empty())
+      d.help.push_back(
+          "a line is func.directive(argument, ...), a let, a block or its use, or before them a "
+          "line of "
+          "the head: docs/schedules.md, Files");
     mistakes_.push_back(std::move(d));
     if (mistakes_.size() >= kMaxMistakes) throw CompileError(mistakes_);
   }
@@ -179,7 +184,8 @@ private:
     const std::string name = word();
     for (const auto &old : schedule_.lets) {
       if (old.first == name)
-        throw Mistake{Diagnostic("S0109", loc(name_at, pos_), "let " + name + " is given twice")};
+        throw Mistake{Diagnostic("S0109", loc(name_at, pos_), "let " + name + " is given twice")
+                          .fix("give one of them another name")};
     }
     skip_space(false);
     expect('=');
@@ -239,9 +245,9 @@ private:
       const size_t at = pos_;
       block.params.push_back(word());
       if (std::count(block.params.begin(), block.params.end(), block.params.back()) > 1)
-        throw Mistake{
-            Diagnostic("S0114", loc(at, pos_),
-                       "block " + block.name + " names " + block.params.back() + " twice")};
+        throw Mistake{Diagnostic("S0114", loc(at, pos_),
+                                 "block " + block.name + " names " + block.params.back() + " twice")
+                          .fix("give one of the parameters another name")};
       skip_space(true);
       if (peek() == ',') {
         pos_++;

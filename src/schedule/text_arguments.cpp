@@ -114,7 +114,9 @@ void shape(Directive &d) {
 void ArgumentParser::directive_arguments(Directive &d, bool known) {
   depth_ = 1;
   expect('(');
-  if (known && takes_first(d.kind, ParamSpec::Kind::Level)) {
+  if (known && d.kind == DirectiveKind::online) {
+    online_args(d);
+  } else if (known && takes_first(d.kind, ParamSpec::Kind::Level)) {
     level_args(d);
   } else if (known && takes_first(d.kind, ParamSpec::Kind::Funcs)) {
     std::vector<Arg> funcs;
@@ -137,6 +139,23 @@ int ArgumentParser::update_index() {
   expect(')');
   depth_ = 0;
   return index;
+}
+
+// online(ko, {M, L})
+void ArgumentParser::online_args(Directive &d) {
+  skip_space(true);
+  const size_t start = pos_;
+  if (peek() == ')') return arguments(d.args, ')');
+  std::string var = dotted();
+  d.args.push_back(Arg::name(std::move(var), loc(start, pos_)));
+  skip_space(true);
+  if (peek() == ')') return arguments(d.args, ')');
+  expect(',');
+  skip_space(true);
+  const size_t list_at = pos_;
+  std::vector<Arg> funcs;
+  func_args(funcs, ')');
+  d.args.push_back(Arg::list(std::move(funcs), loc(list_at, pos_)));
 }
 
 // in(), in(g), in({g, h}), in(g, h)

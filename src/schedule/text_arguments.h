@@ -25,6 +25,7 @@ protected:
 private:
   void func_args(std::vector<Arg> &out, char close);
   void func_then_arguments(Directive &d);
+  void online_args(Directive &d);
   void level_args(Directive &d);
   void arguments(std::vector<Arg> &out, char close);
   Arg argument(bool in_list);

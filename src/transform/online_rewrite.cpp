@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "../analysis/simplify.h"
+#include "../ir/equal.h"
 #include "../ir/visit.h"
 
 namespace calotype::transform {
@@ -20,6 +21,7 @@ public:
 
   OnlineRewrite run() {
     name_loops();
+    find_shared();
     std::unordered_set<Name> done;
     out_.program.name = p_.name;
     out_.program.outputs = p_.outputs;
@@ -173,6 +175,126 @@ private:
     return r;
   }
 
+  // ---- what is computed once -------------------------------------------------------------------------
+
+  // An exponential or the like, in a part's term or in a repair.
+  struct Costly {
+    Expr e;
+    bool repair = false;
+    std::vector<size_t> members;
+    bool narrow =
+        false;  ///< some member has it at every point of a dimension it does not depend on
+    Name func;  ///< once it was made
+    std::vector<Name> vars;
+  };
+
+  static bool is_costly(const Expr &e) {
+    const Call *c = e.as<Call>();
+    return c && c->type.is_float() && c->op != Intrinsic::None &&
+           intrinsic_class(c->op) == IntrinsicClass::Expand;
+  }
+  // The outermost of them.
+  template <typename F> static void for_each_costly(const Expr &e, const F &visit) {
+    class Finder final : public IRVisitor {
+    public:
+      explicit Finder(const F &f) : f_(f) {}
+      bool enter(const IRNode *node) override {
+        if (node->node_type != NodeKind::Call) return true;
+        const Expr e(static_cast<const Call *>(node));
+        if (!is_costly(e)) return true;
+        f_(e);
+        return false;
+      }
+
+    private:
+      const F &f_;
+    };
+    Finder finder(visit);
+    finder.visit_expr(e);
+  }
+
+  // m's terms over the domain's variables, at the centers after this block; and its repairs.
+  std::vector<Expr> terms_of(const Member &m) const {
+    Substitution map;
+    bind_centers(m, after(make_var(time_)), false, map);
+    std::vector<Expr> terms;
+    for (const Accumulator &a : m.accumulators) terms.push_back(substitute(map, a.term));
+    return terms;
+  }
+  std::vector<Expr> repairs_of(const Member &m) const {
+    return repaired(m, after(before(make_var(outer_))), after(make_var(outer_)));
+  }
+
+  void find_shared() {
+    for (size_t i = 0; i < plan_.members.size(); i++) {
+      for (bool repair : {false, true}) {
+        const Member &m = plan_.members[i];
+        for (const Expr &e : repair ? repairs_of(m) : terms_of(m))
+          for_each_costly(e, [&](const Expr &c) { note_costly(c, repair, i); });
+      }
+    }
+  }
+
+  void note_costly(const Expr &e, bool repair, size_t member) {
+    Costly *found = nullptr;
+    for (Costly &c : costly_) {
+      if (c.repair == repair && equal(c.e, e)) found = &c;
+    }
+    if (!found) {
+      costly_.push_back({e, repair, {}, false, {}, {}});
+      found = &costly_.back();
+      for (Name v : free_vars(e)) {
+        const bool known =
+            std::any_of(plan_.members.begin(), plan_.members.end(), [&](const Member &m) {
+              return std::find(m.args.begin(), m.args.end(), v) != m.args.end();
+            });
+        const bool domain = std::any_of(plan_.rvars.begin(), plan_.rvars.end(),
+                                        [&](const ReductionVariable &r) { return r.var == v; });
+        if (known || domain || v == outer_ || v == time_ || v == split_) found->vars.push_back(v);
+      }
+    }
+    if (std::find(found->members.begin(), found->members.end(), member) == found->members.end())
+      found->members.push_back(member);
+    for (Name v : plan_.members[member].args)
+      found->narrow |= std::find(found->vars.begin(), found->vars.end(), v) == found->vars.end();
+  }
+
+  // `e` with what is computed once replaced by calls; makes those Funcs before they are first used.
+  Expr with_shared(const Expr &e, bool repair) {
+    Expr r = e;
+    for_each_costly(e, [&](const Expr &part) {
+      for (Costly &c : costly_) {
+        if (c.repair != repair || !equal(c.e, part)) continue;
+        if (c.vars.empty() || (c.members.size() < 2 && !c.narrow)) continue;
+        if (c.func.empty()) make_shared_func(c);
+        const Expr call = make_func_call(part.type(), c.func, vars(c.vars));
+        r = rewrite(r, [&](const Expr &x) { return equal(x, part) ? call : x; });
+      }
+    });
+    return r;
+  }
+
+  void make_shared_func(Costly &c) {
+    int &count = c.repair ? repairs_ : terms_;
+    c.func = plan_.func + (c.repair ? ".repair" : ".term") + std::to_string(count++);
+    Function f;
+    f.name = c.func;
+    f.loc = plan_.last().loc;
+    f.types = {c.e.type()};
+    Substitution to_args;
+    for (Name v : c.vars) {
+      Name arg = v == outer_ ? time_ : v;
+      std::string plain = arg;  // of an RVar: a name that a dimension may have
+      std::replace(plain.begin(), plain.end(), '.', '_');
+      if (arg != time_ && arg != split_) arg = plain;
+      f.args.push_back(arg);
+      to_args[v] = make_var(arg);
+    }
+    f.definitions.push_back(pure(f, {substitute(to_args, c.e)}));
+    out_.program.funcs.push_back(std::move(f));
+    out_.shared.push_back(c.func);
+  }
+
   // ---- the Funcs of one member -----------------------------------------------------------------------
 
   void add_counts_of(const Member &m, std::unordered_set<Name> &done) {
@@ -228,19 +350,22 @@ private:
     if (splits_.defined()) number = make_add(make_mul(make_var(split_), out_.blocks), number);
     const Expr offset = analysis::simplify(make_add(make_mul(number, block_), make_var(inner_)));
     Substitution map;
-    map[plan_.var] = analysis::simplify(make_add(min_, offset));
-    bind_centers(m, after(make_var(time_)), false, map);
-    std::vector<Expr> old, terms;
+    // The predicate keeps it inside; what a block reads then ends where the domain does.
+    const Expr zero = make_int(Int(32), 0);
+    const Expr inside = make_intrinsic(Int(32), Intrinsic::unsafe_promise_clamped,
+                                       {offset, zero, analysis::simplify(before(extent_))});
+    map[plan_.var] = is_const_zero(min_) ? inside : make_add(min_, inside);
+    std::vector<Expr> old, terms = terms_of(m);
     for (size_t i = 0; i < m.accumulators.size(); i++) {
       old.push_back(make_func_call(types[i], f.name, d.args, static_cast<int>(i)));
-      terms.push_back(substitute(map, m.accumulators[i].term));
+      terms[i] = substitute(map, with_shared(terms[i], false));
     }
     d.values = combine(m, old, terms);
     for (ReductionVariable r : plan_.rvars) {
       if (r.var == plan_.var) r = {inner_, make_int(Int(32), 0), block_};
       d.rvars.push_back(r);
     }
-    d.predicate = make_lt(offset, extent_);
+    d.predicate = make_likely(make_lt(offset, extent_));
     if (m.predicate.defined()) {  // which may read data, so only inside the domain
       d.predicate = make_intrinsic(Bool(), Intrinsic::if_then_else,
                                    {d.predicate, substitute(map, m.predicate), make_bool(false)});
@@ -257,7 +382,8 @@ private:
     d.loc = m.loc;
     const Place now = after(make_var(outer_));
     d.args = with(vars(m.args), now);
-    const std::vector<Expr> left = repaired(m, after(before(make_var(outer_))), now);
+    std::vector<Expr> left = repairs_of(m);
+    for (Expr &e : left) e = with_shared(e, true);
     std::vector<Expr> right;
     for (size_t i = 0; i < m.accumulators.size(); i++)
       right.push_back(make_func_call(types[i], part(m), d.args, static_cast<int>(i)));
@@ -345,14 +471,16 @@ private:
     out_.stages.erase(std::remove_if(out_.stages.begin(), out_.stages.end(),
                                      [&](const OnlineStage &s) { return gone(s.func); }),
                       out_.stages.end());
-    out_.results.erase(std::remove_if(out_.results.begin(), out_.results.end(), gone),
-                       out_.results.end());
+    for (std::vector<Name> *names : {&out_.results, &out_.shared})
+      names->erase(std::remove_if(names->begin(), names->end(), gone), names->end());
   }
 
   const Program &p_;
   const OnlinePlan &plan_;
   Expr block_, splits_, min_, extent_;
   Name outer_, inner_, time_, split_;
+  std::vector<Costly> costly_;
+  int terms_ = 0, repairs_ = 0;
   OnlineRewrite out_;
 };
 

@@ -10,6 +10,9 @@
 // the block dimension folds to two slots (or one, where a repair reads no old center: `needs_old` false). The parts
 // are computed inside that loop, by their own loops, so that they vectorise and tile as any reduction does.
 //
+// Exponentials and the like that several parts (or repairs) have, or that one has at every point of a dimension they do not
+// depend on, are pure Funcs O.term0 ... (O.repair0 ...) over the loop variables they use, so that they can be computed once.
+//
 // Split-K: with more than one split the parts, states and values have a dimension `s` before t, each split runs over
 // its own blocks, and
 //   O.merge(d, i, s) = repair(O.merge(d, i, s - 1)) (+) repair(O.state(d, i, s, last block)), both to O.whole's centers
@@ -34,6 +37,7 @@ struct OnlineRewrite {
   Expr blocks;         ///< its extent; it starts at 0. Of one split
   ir::Name split_var;  ///< the RVar over splits, shared by the merges; empty if there is one
   std::vector<OnlineStage> stages;  ///< in the order within one iteration
+  std::vector<ir::Name> shared;     ///< O.term0 ..., O.repair0 ...
   std::vector<ir::Name>
       results;  ///< pure Funcs that hold the members' results, under the members' names
 };

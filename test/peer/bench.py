@@ -23,21 +23,29 @@ WORK = ROOT / "build" / "peer"
 SDK = ROOT / "build" / "sdk"
 HERE = pathlib.Path(__file__).resolve().parent
 class App:
-    """sample type, extents of input and output (dimension 0 first), scalars, the largest difference allowed
-    from Halide: 0 for integers; its floats are not ours to the bit."""
+    """sample type, extents of inputs (or of the one called input) and output (dimension 0 first), scalars, the largest
+    difference allowed from Halide: 0 for integers; its floats are not ours to the bit."""
 
     def __init__(self, dtype, extents, tolerance, output=None, scalars=None):
-        self.dtype, self.extents, self.output = dtype, extents, output or extents
+        self.dtype, self.output = dtype, output or extents
+        self.inputs = extents if isinstance(extents, dict) else {"input": extents}
         self.tolerance, self.scalars = tolerance, scalars or {}
 
     def sample(self):
         return {"uint8": "uint8_t", "uint16": "uint16_t", "float32": "float"}[self.dtype]
 
     def noise(self):
-        noise, shape = np.random.default_rng(1), self.extents[::-1]
+        """An array for each input."""
+        noise = np.random.default_rng(1)
         if self.dtype == "float32":
-            return noise.random(shape, np.float32)
-        return noise.integers(0, np.iinfo(self.dtype).max + 1, shape, self.dtype)
+            return {name: noise.random(extents[::-1], np.float32) for name, extents in self.inputs.items()}
+        return {name: noise.integers(0, np.iinfo(self.dtype).max + 1, extents[::-1], self.dtype)
+                for name, extents in self.inputs.items()}
+
+    def arguments(self):
+        """What a compiled pipeline takes before its output, in C++."""
+        inputs = [f"inputs[{i}]" for i in range(len(self.inputs))]
+        return "".join(f"{a}," for a in inputs + [str(v) for v in self.scalars.values()])
 
 
 COLOUR, GREY = (1536, 2560, 3), (1536, 2560)
@@ -49,6 +57,10 @@ APPS = {
     "iir_blur": App("float32", COLOUR, 1e-4, scalars={"alpha": 0.1}),
     "bilateral_grid": App("float32", GREY, 1e-3, scalars={"r_sigma": 0.1}),
     "local_laplacian": App("uint16", COLOUR, 8, scalars={"levels": 8, "alpha": 1.0, "beta": 1.0}),
+    "softmax": App("float32", (1024, 4096), 1e-5),
+    "gemm": App("float32", {"a": (2048, 2048), "b": (2048, 2048)}, 1e-5, output=(2048, 2048)),
+    "conv_layer": App("float32", {"input": (128, 102, 82, 5), "filter": (128, 3, 3, 128), "bias": (128,)}, 1e-5,
+                      output=(128, 100, 80, 5)),
 }
 LIMITS = {"run": 1.05, "compile": 0.5, "source": 1 / 3}
 WHAT = {"run": "run", "Func to code": "compile", "generator source": "source"}
@@ -114,9 +126,8 @@ class Halide:
     def build_timer(self, app):
         folder = WORK / app
         sh(folder / "build", "aot", app, folder / app, env=self.env)
-        scalars = "".join(f"{value}," for value in APPS[app].scalars.values())
         sh("c++", "-std=c++17", "-O2", "-w", f"-I{self.include}", f"-I{folder}", f"-DPIPELINE={app}",
-           f'-DPIPELINE_HEADER="{app}.h"', f"-DSAMPLE={APPS[app].sample()}", f"-DSCALARS={scalars}",
+           f'-DPIPELINE_HEADER="{app}.h"', f"-DSAMPLE={APPS[app].sample()}", f"-DARGUMENTS={APPS[app].arguments()}",
            HERE / "halide_time.cpp",
            folder / f"{app}.a", "-o", folder / "time", "-lpthread", "-ldl")
         return folder / "time"
@@ -129,7 +140,7 @@ class Timer:
     """A halide_time process: one command, one line of answer."""
 
     def __init__(self, program, app):
-        shapes = ["x".join(map(str, extents)) for extents in (app.extents, app.output)]
+        shapes = ["x".join(map(str, extents)) for extents in (*app.inputs.values(), app.output)]
         self.process = subprocess.Popen([str(program), *shapes], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, preexec_fn=prefer)
 
@@ -164,10 +175,10 @@ def our_schedule(app):
                 cwd=ROOT)
 
 
-def our_bench(app, source, samples):
+def our_bench(app, inputs, samples):
     """{times_ms: [...], compile_ms: x} of the schedule that the target chooses."""
     out = calo("bench", f"apps/{app}/algorithm.cpp", "--schedule", f"schedules/{app}", "--chosen",
-               "--samples", samples, "--json", f"input={source}", *our_scalars(app), cwd=ROOT,
+               "--samples", samples, "--json", *inputs, *our_scalars(app), cwd=ROOT,
                preexec_fn=prefer)
     return json.loads(out)["results"][0]
 
@@ -176,9 +187,10 @@ def our_scalars(app):
     return [f"{name}={value}" for name, value in APPS[app].scalars.items()]
 
 
-def our_output(app, source, target):
-    calo("run", f"apps/{app}/algorithm.cpp", "--schedule", f"schedules/{app}", f"input={source}",
-         f"output={target}", *our_scalars(app), cwd=ROOT)
+def our_output(app, inputs, target):
+    extents = "[" + ",".join(map(str, APPS[app].output)) + "]"
+    calo("run", f"apps/{app}/algorithm.cpp", "--schedule", f"schedules/{app}", *inputs,
+         f"output={target}", *our_scalars(app), "--output_extents", extents, cwd=ROOT)
     return np.load(target)
 
 
@@ -201,17 +213,20 @@ def bench_run(halide, app, rounds):
     what = APPS[app]
     timer = Timer(halide.build_timer(app), what)
     folder = WORK / app
-    source = what.noise()
-    source.tofile(folder / "input.raw")
-    np.save(folder / "input.npy", source)
-    timer.ask(f"read {folder}/input.raw")
+    inputs = []
+    for i, (name, source) in enumerate(what.noise().items()):
+        source.tofile(folder / "input.raw")
+        np.save(folder / f"{name}.npy", source)
+        timer.ask(f"read {i} {folder}/input.raw")
+        inputs.append(f"{name}={folder / name}.npy")
+    extents = "[" + ",".join(map(str, what.output)) + "]"
     ours, theirs = [], []
     for _ in range(rounds):
         theirs += timer.run(10)
-        ours += our_bench(app, folder / "input.npy", 10)["times_ms"]
+        ours += our_bench(app, [*inputs, "--output_extents", extents], 10)["times_ms"]
     timer.ask(f"write {folder}/halide.raw")
     expected = np.fromfile(folder / "halide.raw", what.dtype).reshape(what.output[::-1])
-    actual = our_output(app, folder / "input.npy", folder / "ours.npy")
+    actual = our_output(app, inputs, folder / "ours.npy")
     difference = np.abs(actual.astype(np.float64) - expected).max()
     if what.dtype == "float32":
         difference /= max(1, np.abs(expected).max())
@@ -222,7 +237,11 @@ def bench_run(halide, app, rounds):
 
 
 def bench_compile(halide, app, rounds):
-    tiny = "random:0:[64,64" + "".join(f",{n}" for n in APPS[app].extents[2:]) + "]"
+    what = APPS[app]
+    def small(extents):
+        return ",".join(str(min(n, 64)) for n in extents)
+    tiny = [f"{name}=random:0:[{small(extents)}]" for name, extents in what.inputs.items()]
+    tiny += ["--output_extents", f"[{small(what.output)}]"] if len(what.inputs) > 1 else []
     ours, theirs = [], []
     for _ in range(rounds):
         theirs.append(halide.compile_ms(app))

@@ -1,10 +1,9 @@
 // Times one ahead-of-time compiled pipeline of Halide's in a process of its own, on request.
 //
-// Built with -DPIPELINE=name -DPIPELINE_HEADER="name.h" -DSAMPLE=type and the static library; run with
-// the extents of input and output, "1536x2560x3 1536x2560"; scalars stand in -DSCALARS="0.1,". Reads commands
-// on stdin, answers a line each, so that bench.py can
-// alternate rivals:  "read FILE" -> raw samples into the input;  "run N" -> N times in ms;
-// "write FILE" -> the output's raw samples.
+// Built with -DPIPELINE=name -DPIPELINE_HEADER="name.h" -DSAMPLE=type and the static library; run with the extents of
+// the inputs and the output, "1536x2560x3 1536x2560"; -DARGUMENTS="inputs[0], 0.1f," is what comes before the output.
+// Reads commands on stdin, answers a line each, so that bench.py can alternate rivals:
+//   "read I FILE" -> raw samples into input I;  "run N" -> N times in ms;  "write FILE" -> the output's raw samples.
 #include PIPELINE_HEADER
 
 #include "HalideBuffer.h"
@@ -29,10 +28,13 @@ std::vector<int> extents_of(const std::string &text) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 3) return 1;
-  Samples input(extents_of(argv[1])), output(extents_of(argv[2]));
-  input.fill(SAMPLE(0));
-  output.fill(SAMPLE(0));  // touches the pages: what is timed is the pipeline
+  if (argc < 3) return 1;
+  std::vector<Samples> inputs;
+  for (int i = 1; i < argc; i++) {
+    inputs.emplace_back(extents_of(argv[i]));
+    inputs.back().fill(SAMPLE(0));  // touches the pages: what is timed is the pipeline
+  }
+  Samples output = inputs.back();
   std::string command;
   while (std::cin >> command) {
     if (command == "run") {
@@ -40,7 +42,7 @@ int main(int argc, char **argv) {
       std::cin >> times;
       for (int i = 0; i < times; i++) {
         const auto start = std::chrono::steady_clock::now();
-        const int code = PIPELINE(input, SCALARS output);
+        const int code = PIPELINE(ARGUMENTS output);
         const std::chrono::duration<double, std::milli> ms =
             std::chrono::steady_clock::now() - start;
         if (code != 0) return code;
@@ -48,8 +50,10 @@ int main(int argc, char **argv) {
       }
       std::printf("\n");
     } else if (command == "read") {
+      size_t which = 0;
       std::string path;
-      std::cin >> path;
+      std::cin >> which >> path;
+      Samples &input = inputs.at(which);
       const auto bytes = static_cast<std::streamsize>(input.size_in_bytes());
       std::ifstream file(path, std::ios::binary);
       if (!file.read(reinterpret_cast<char *>(input.begin()), bytes)) return 1;

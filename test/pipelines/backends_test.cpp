@@ -24,7 +24,7 @@ void check_case(uint64_t seed, CaseBackend backend, int *same) {
   test::ScheduleShape how;
   how.mins = {0, -3, 2, 0};
   how.extents = {37, 9, 3, 2};
-  const std::string text = test::random_schedule(p, seed, how);
+  const std::string text = test::random_schedule(p, seed, how).text;
   CAPTURE(seed);
   CAPTURE(text);
   const schedule::Schedule s = schedule::parse_schedule(text, "case.sched");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,14 +25,22 @@ struct FuzzCase {
 struct FuzzVerdict {
   enum Kind { Pass, Refused, Fail, Slow } kind = Pass;
   std::string signature;  ///< of failures: the same failure has the same one
-  std::string text;
-  int refused_runs = 0;  ///< runs refused for a reason that the schedule or program gives
+  std::string text = {};
+  int compared_runs = 0;  ///< runs whose results were compared
+  int refused_runs = 0;   ///< runs refused for a reason that the schedule or program gives
 };
 
-/// Compiles and runs the case. Refusals with a code are fine, unless the schedule is plain; internal errors, values
-/// that differ and run-time errors without a reason are failures.
+/// Compiles and runs the case. Refusals that the schedule explains (refusals.h) are fine; internal errors, values that
+/// differ and errors without such a reason are failures.
 FuzzVerdict judge(const FuzzCase &c);
-/// The same in a child process: crashes become verdicts, and so do compilations that take too long; a program that only
+/// Runs `work` in a child process and returns what it returned, or how it ended. `seconds` of processor time.
+struct Apart {
+  enum End { Done, Crashed, Late } end = Done;
+  int signal = 0;
+  std::string text;
+};
+Apart run_apart(const std::function<std::string()> &work, int seconds);
+/// judge in a child process: crashes become verdicts, and so do compilations that take too long; a program that only
 /// runs for long is Slow, no failure.
 FuzzVerdict judge_apart(const FuzzCase &c, int seconds = 40);
 

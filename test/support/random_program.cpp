@@ -424,7 +424,8 @@ private:
     const auto &set = names[static_cast<size_t>(dice_.weighted({75, 15, 10}))];
     for (int i = 0; i < dims; i++) f.args.push_back(set[static_cast<size_t>(i)]);
     f.types.push_back(any_type());
-    if (dice_.chance(12)) f.types.push_back(any_type());
+    if (dice_.chance(14)) f.types.push_back(dice_.chance(40) ? f.types[0] : any_type());
+    if (f.types.size() > 1 && dice_.chance(20)) f.types.push_back(any_type());
 
     Definition d;
     Vars vars;
@@ -435,9 +436,10 @@ private:
     vars.pure = f.args.size();
     bool updated = shape_.updates && dice_.chance(35);
     calls_left_ = dice_.between(1, 4);
-    for (Type t : f.types) {
+    for (size_t i = 0; i < f.types.size(); i++) {
+      const Type t = f.types[i];
       Value v = updated && dice_.chance(60) ? constant(t) : value(t, shape_.depth, vars);
-      if (last && &t == &f.types.back()) v = use_everything(t, v, vars);
+      if (last && i + 1 == f.types.size()) v = use_everything(t, v, d.values, vars);
       d.values.push_back(wrap(v, kFuncBound).e);
     }
     f.definitions.push_back(d);
@@ -453,9 +455,22 @@ private:
     program_.funcs.push_back(std::move(f));
   }
 
-  Value use_everything(Type t, Value v, const Vars &vars) {
+  // Some calls that were drawn are in no expression.
+  Value use_everything(Type t, Value v, const std::vector<Expr> &others, const Vars &vars) {
+    std::set<Name> called(program_.outputs.begin(), program_.outputs.end());
+    Definition mine;
+    mine.values = others;
+    mine.values.push_back(v.e);
+    for (Name n : called_funcs(mine)) called.insert(n);
+    for (const Function &f : program_.funcs) {
+      for (const Definition &d : f.definitions) {
+        for (Name n : called_funcs(d)) {
+          if (n != f.name) called.insert(n);
+        }
+      }
+    }
     for (size_t i = 0; i < program_.funcs.size(); i++) {
-      if (read_.count(static_cast<int>(i))) continue;
+      if (called.count(program_.funcs[i].name)) continue;
       calls_left_ = 2;
       Value c = cast(t, call_of(static_cast<int>(i), vars));
       if (t.is_bool()) {
@@ -493,6 +508,8 @@ private:
     int j = dims > 0 ? dice_.below(dims) : 0;  // the dimension that is not pure
     int kind = dice_.weighted(
         {35, scattered ? 22 : 0, scattered ? 18 : 0, 15, scattered ? 7 : 0, scattered ? 8 : 0});
+    // What rfactor and atomic can prove: the old value combined with something else, nothing around it.
+    const bool plain = (kind == 0 || kind == 2) && dice_.chance(55);
     bool reads_self = true;
     size_t at = static_cast<size_t>(j);
     auto pure_vars = [&](bool all) {
@@ -550,10 +567,62 @@ private:
         break;
       }
     }
-    for (size_t i = 0; i < f.types.size(); i++)
-      d.values.push_back(update_value(f, self, i, reads_self, vars));
+    if (plain) {
+      d.values = reduction_values(f, self, vars);
+    } else {
+      for (size_t i = 0; i < f.types.size(); i++)
+        d.values.push_back(update_value(f, self, i, reads_self, vars));
+    }
     if (!d.rvars.empty() && dice_.chance(25)) d.predicate = condition(1, vars);
     f.definitions.push_back(d);
+  }
+
+  // Sums, products, minima ... of each value by itself; of several values also the best with where it was found, and
+  // products of complex numbers. Values stay small enough that signed sums cannot overflow: the domain has 60 points.
+  std::vector<Expr> reduction_values(const Function &f, const std::vector<Expr> &self,
+                                     const Vars &vars) {
+    std::vector<Expr> own, terms, values;
+    for (size_t i = 0; i < f.types.size(); i++) {
+      own.push_back(make_func_call(f.types[i], f.name, self, static_cast<int>(i)));
+      Value g = value(f.types[i], 2, vars);
+      if (overflows(f.types[i])) g = {make_mod(g.e, make_const(f.types[i], 1021)), 1021};
+      terms.push_back(g.e);
+    }
+    if (own.size() == 2 && !f.types[0].is_bool() && dice_.chance(50)) {
+      if (f.types[0] == f.types[1] && !overflows(f.types[0]) && dice_.chance(40)) {
+        values = {make_sub(make_mul(own[0], terms[0]), make_mul(own[1], terms[1])),
+                  make_add(make_mul(own[0], terms[1]), make_mul(own[1], terms[0]))};
+      } else {
+        const Expr better =
+            dice_.chance(50) ? make_lt(terms[0], own[0]) : make_gt(terms[0], own[0]);
+        for (size_t i = 0; i < 2; i++) values.push_back(make_select(better, terms[i], own[i]));
+      }
+      return values;
+    }
+    for (size_t i = 0; i < own.size(); i++) {
+      const Expr a = dice_.chance(80) ? own[i] : terms[i],
+                 b = own[i].same_as(a) ? terms[i] : own[i];
+      if (f.types[i].is_bool()) {
+        values.push_back(dice_.chance(50) ? make_or(a, b) : make_and(a, b));
+        continue;
+      }
+      switch (dice_.weighted(
+          {50, 12, 12, overflows(f.types[i]) ? 0 : 12, 8, f.types[i].is_float() ? 0 : 8})) {
+        case 1: values.push_back(make_min(a, b)); break;
+        case 2: values.push_back(make_max(a, b)); break;
+        case 3: values.push_back(make_mul(a, b)); break;
+        case 4: values.push_back(make_sub(own[i], terms[i])); break;
+        case 5: {
+          using I = Intrinsic;
+          values.push_back(make_intrinsic(
+              f.types[i], dice_.pick(std::vector<I>{I::bitwise_and, I::bitwise_or, I::bitwise_xor}),
+              {a, b}));
+          break;
+        }
+        default: values.push_back(make_add(a, b)); break;
+      }
+    }
+    return values;
   }
 
   Expr update_value(const Function &f, const std::vector<Expr> &self, size_t element,
@@ -561,7 +630,8 @@ private:
     Type t = f.types[element];
     Value g = value(t, 2, vars);
     if (!reads_self) return wrap(g, kFuncBound).e;
-    size_t from = f.types.size() > 1 && dice_.chance(20) ? 1 - element : element;
+    const size_t others = f.types.size();
+    size_t from = others > 1 && dice_.chance(20) ? (element + 1) % others : element;
     Value own =
         cast(t, {make_func_call(f.types[from], f.name, self, static_cast<int>(from)), kFuncBound});
     if (t.is_bool()) return dice_.chance(50) ? make_or(own.e, g.e) : make_and(own.e, g.e);

@@ -33,9 +33,9 @@ std::string coordinates(const std::vector<int> &at) {
 }  // namespace
 
 CaseBuffer::CaseBuffer(Type t, const std::vector<int> &mins, const std::vector<int> &extents,
-                       const std::vector<int> &padding)
+                       const std::vector<int> &padding, int first_stride)
     : type_(t), raw_() {
-  int64_t stride = 1;
+  int64_t stride = first_stride;
   for (size_t d = 0; d < extents.size(); d++) {
     halide_dimension_t dim = {};
     dim.min = mins[d];
@@ -107,6 +107,11 @@ void CaseBuffer::fill(uint64_t seed, bool special_floats) {
     }
     return true;
   });
+}
+
+std::vector<uint8_t> CaseBuffer::bytes() const {
+  const auto first = memory_.begin() + static_cast<long>(host_offset_);
+  return {first, first + static_cast<long>(memory_.size() - 2 * kGuard - 64)};
 }
 
 bool CaseBuffer::guards_intact() const {
@@ -206,6 +211,7 @@ struct CompiledCase::Impl {
   int (*argv)(void **) = nullptr;
   CaseResult compiled;
   bool reordered = false;  ///< the schedule changes the order of a floating-point reduction
+  bool races = false;      ///< the schedule gave up the proof that results are the same
 
   int call(runtime::JitContext *cx, const std::vector<const void *> &args) const {
     if (!argv) return jit.call(cx, args.data());
@@ -239,18 +245,21 @@ CompiledCase::CompiledCase(const ir::Program &p, const schedule::Schedule &s, co
   try {
     const schedule::Scheduled scheduled = schedule::apply(p, s, t);
     impl_->reordered = !scheduled.reordered.empty();
+    for (const std::string &what : scheduled.reordered)
+      impl_->races |= what.rfind("allow_race_conditions", 0) == 0;
     impl_->lowered = lower::lower(scheduled, t);
     impl_->compile(backend);
   } catch (const InternalError &e) {
     impl_->compiled = {CaseResult::Failed, e.what(), e.diagnostic().code};
   } catch (const Error &e) {
-    impl_->compiled = {CaseResult::Refused, e.what(), e.diagnostic().code};
+    impl_->compiled = {CaseResult::Refused, e.what(), e.diagnostic().code, 0, e.diagnostics()};
   }
 }
 CompiledCase::~CompiledCase() = default;
 const CaseResult &CompiledCase::compiled() const { return impl_->compiled; }
 
-CaseResult CompiledCase::run(const CaseSize &size, uint64_t seed, bool special_floats) const {
+CaseResult CompiledCase::run(const CaseSize &size, uint64_t seed, bool special_floats,
+                             CaseProbe *probe) const {
   if (impl_->compiled.kind != CaseResult::Same) return impl_->compiled;
   using Kind = lower::LoweredArgument::Kind;
   std::vector<lower::LoweredArgument> args = impl_->lowered.args;
@@ -274,10 +283,10 @@ CaseResult CompiledCase::run(const CaseSize &size, uint64_t seed, bool special_f
     }
     bool output = a.kind == Kind::OutputBuffer;
     std::vector<int> zero(a.dimensions, 0);
-    buffers[i] =
-        std::make_unique<CaseBuffer>(a.type, output ? first(size.mins, a.dimensions) : zero,
-                                     output ? first(size.extents, a.dimensions) : zero,
-                                     std::vector<int>(1, output ? size.padding : 0));
+    buffers[i] = std::make_unique<CaseBuffer>(
+        a.type, output ? first(size.mins, a.dimensions) : zero,
+        output ? first(size.extents, a.dimensions) : zero,
+        output ? std::vector<int>{size.padding, size.padding / 2} : std::vector<int>());
     if (!output) buffers[i]->raw()->host = nullptr;
     pointers[i] = buffers[i]->raw();
   }
@@ -287,7 +296,8 @@ CaseResult CompiledCase::run(const CaseSize &size, uint64_t seed, bool special_f
   auto failed = [&](const std::string &what) {
     return CaseResult{
         CaseResult::Failed,
-        what + " gave " + std::to_string(code) + ": " + std::string(context.error().text()), ""};
+        what + " gave " + std::to_string(code) + ": " + std::string(context.error().text()), "",
+        code};
   };
   code = impl_->call(&context, pointers);
   if (code != 0) return failed("bounds query");
@@ -298,19 +308,32 @@ CaseResult CompiledCase::run(const CaseSize &size, uint64_t seed, bool special_f
     int64_t total = 1;
     for (int d = 0; d < args[i].dimensions; d++) {
       const halide_dimension_t &dim = buffers[i]->raw()->dim[d];
-      mins.push_back(dim.min);
-      extents.push_back(std::max(dim.extent, 0));
-      total *= std::max(dim.extent, 0);
+      const bool free = args[i].param && d < static_cast<int>(args[i].param->dims.size()) &&
+                        !args[i].param->dims[static_cast<size_t>(d)].min.defined() &&
+                        !args[i].param->dims[static_cast<size_t>(d)].extent.defined();
+      const int margin = free && dim.extent > 0 ? size.margin : 0;
+      mins.push_back(dim.min - margin);
+      extents.push_back(std::max(dim.extent, 0) + 2 * margin);
+      total *= extents.back();
     }
     if (total > (1 << 24))
       return {CaseResult::Failed, "input " + args[i].name + " would be huge", ""};
+    const bool any_stride =
+        args[i].param && !args[i].param->dims.empty() && !args[i].param->dims[0].stride.defined();
     buffers[i] = std::make_unique<CaseBuffer>(args[i].type, mins, extents,
-                                              std::vector<int>(1, size.padding));
+                                              std::vector<int>{size.padding, size.padding / 2},
+                                              any_stride ? size.stride : 1);
     buffers[i]->fill(seed * 31 + i, special_floats);
     pointers[i] = buffers[i]->raw();
     inputs[args[i].name] = buffers[i]->raw();
   }
+  if (probe) {
+    context.handlers.malloc = probe->malloc;
+    context.handlers.free = probe->free;
+    if (probe->around) probe->around(true);
+  }
   code = impl_->call(&context, pointers);
+  if (probe && probe->around) probe->around(false);
   if (code != 0) {
     // A bound() that does not hold at this size is the schedule's promise broken: refused at run time.
     bool promise = code == halide_error_code_explicit_bounds_too_small;
@@ -319,12 +342,19 @@ CaseResult CompiledCase::run(const CaseSize &size, uint64_t seed, bool special_f
     return r;
   }
 
+  if (probe) {
+    probe->outputs.clear();
+    for (size_t i = 0; i < args.size(); i++) {
+      if (args[i].kind == Kind::OutputBuffer) probe->outputs.push_back(buffers[i]->bytes());
+    }
+    return {};
+  }
   std::vector<halide_buffer_t *> outputs;
   for (size_t i = 0; i < args.size(); i++) {
     if (args[i].kind != Kind::OutputBuffer) continue;
     expected[i] = std::make_unique<CaseBuffer>(args[i].type, first(size.mins, args[i].dimensions),
                                                first(size.extents, args[i].dimensions),
-                                               std::vector<int>(1, size.padding));
+                                               std::vector<int>{size.padding, size.padding / 2});
     outputs.push_back(expected[i]->raw());
   }
   ir::InterpretOptions options;
@@ -339,7 +369,7 @@ CaseResult CompiledCase::run(const CaseSize &size, uint64_t seed, bool special_f
     if (buffers[i] && !buffers[i]->guards_intact()) {
       return {CaseResult::Different, args[i].name + ": written outside of the buffer", ""};
     }
-    if (!expected[i]) continue;
+    if (!expected[i] || impl_->races) continue;
     std::string difference;
     if (!impl_->reordered) {
       difference = buffers[i]->first_difference(*expected[i]);

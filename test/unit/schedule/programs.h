@@ -1,6 +1,7 @@
 // Small programs built by hand, so that schedule tests need neither the language nor the parser of programs.
 #pragma once
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -120,11 +121,34 @@ inline ir::Program scan_program() {
 }
 
 /// The programs that files name.
+/// The rows of a softmax times a matrix: maxima, sums of exponentials, weighted sums over r.
+inline ir::Program softmax_program() {
+  const Type f = Float(32);
+  const Expr d = var("d"), i = var("i"), r = var("r.x");
+  const std::vector<std::pair<std::string, Expr>> domain{{"r.x", num(100)}};
+  const Expr e =
+      ir::make_intrinsic(f, ir::Intrinsic::exp, {call("in", {r, i}, f) - call("M", {i}, f)});
+  return ProgramBuilder("softmax")
+      .func("in", {"x", "y"}, ir::make_cast(f, var("x") - var("y")))
+      .func("M", {"i"}, ir::make_float(f, -INFINITY))
+      .update({i}, ir::make_max(call("M", {i}, f), call("in", {r, i}, f)), domain)
+      .func("L", {"i"}, ir::make_zero(f))
+      .update({i}, call("L", {i}, f) + e, domain)
+      .func("O", {"d", "i"}, ir::make_zero(f))
+      .update({d, i},
+              call("O", {d, i}, f) +
+                  ir::make_div(ir::make_mul(e, call("in", {d, r}, f)), call("L", {i}, f)),
+              domain)
+      .func("output", {"d", "i"}, call("O", {d, i}, f))
+      .build();
+}
+
 inline ir::Program program_named(const std::string &name) {
   if (name == "blur") return blur_program();
   if (name == "diamond") return diamond_program();
   if (name == "sum") return sum_program();
   if (name == "scan") return scan_program();
+  if (name == "softmax") return softmax_program();
   if (name == "sum_f32") return sum_program(Float(32));
   return {};
 }

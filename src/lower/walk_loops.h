@@ -1,0 +1,53 @@
+// Walks a program of loops at given sizes and counts how often everything happens, without running it.
+//
+// Each loop stands at an iteration in its middle, whose work counts for all. Where windows slide, the iteration before is
+// walked first, so that the marks are where they would be, and the first one, which computes a whole window, counts for
+// itself. For explain and the autoscheduler.
+#pragma once
+
+#include <vector>
+
+#include "../ir/eval.h"
+#include "../ir/nodes.h"
+
+namespace calotype::lower {
+
+class CALO_EXPORT LoopWalk {
+public:
+  explicit LoopWalk(ir::EvalContext sizes) : values_(std::move(sizes)) {}
+  virtual ~LoopWalk();
+  void walk(const ir::Stmt &s);
+
+protected:
+  struct Frame {
+    const ir::For *loop;
+    int64_t extent;  ///< -1: not known at these sizes
+  };
+  /// Loops around, outermost first.
+  const std::vector<Frame> &around() const { return around_; }
+  /// How often this place is reached; NaN where a loop around has no known extent.
+  double times() const { return times_; }
+  bool value(const Expr &e, int64_t *v) const;
+
+  /// The places that are counted; each may be visited more than once, with its share of times().
+  virtual void at_provide(const ir::Provide *) {}
+  virtual void at_realize(const ir::Realize *, double /*elements*/) {}
+  virtual void at_loop(const ir::For *, int64_t /*extent*/) {}
+
+private:
+  void loop(const ir::For *op);
+  void iteration(const ir::For *op, int64_t i, int64_t extent, double times);
+  void let(const ir::LetStmt *op);
+  void realize(const ir::Realize *op);
+  void mark(const ir::Allocate *op);
+  void store(const ir::Store *op);
+  void branch(const ir::IfThenElse *op);
+
+  ir::EvalContext values_;
+  std::vector<Frame> around_;
+  double times_ = 1;
+  int quiet_ = 0, marks_ = 0;
+  bool fresh_marks_ = false;  ///< between a mark's storage and the loop that its window walks
+};
+
+}  // namespace calotype::lower
