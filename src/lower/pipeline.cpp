@@ -132,6 +132,10 @@ Stmt simplify_program(const Stmt &s, PassContext &) { return analysis::simplify(
 Stmt expand_math(const Stmt &s, PassContext &) { return ir::expand_intrinsics(s); }
 
 static void prepare(const schedule::Scheduled &scheduled, const Target &target, PassContext &cx) {
+  const std::string why = why_not_compilable(target);
+  if (!why.empty()) {
+    raise(Diagnostic("T0103", {}, "no code for the target " + target.to_string()).because(why));
+  }
   cx.algorithm = &scheduled.program;
   cx.program = schedule::inline_funcs(scheduled.program, scheduled.state);
   if (target.features_any_of({Target::Debug, Target::CheckUnsafePromises}))
@@ -143,18 +147,13 @@ static void prepare(const schedule::Scheduled &scheduled, const Target &target, 
 }
 
 LoweredFunction lower(const schedule::Scheduled &scheduled, const Target &target, PassContext &cx) {
-  const std::string why = why_not_compilable(target);
-  if (!why.empty()) {
-    raise(Diagnostic("T0103", {}, "no code for the target " + target.to_string()).because(why));
-  }
-  const ir::Program &p = scheduled.program;
   LoweredFunction result;
   run_on_large_stack([&] {
     prepare(scheduled, target, cx);
-    result.name = p.name;
+    result.name = scheduled.program.name;
     result.args = cx.args;
     result.embedded = cx.embedded;
-    for (const ir::Function &f : p.funcs) {
+    for (const ir::Function &f : scheduled.program.funcs) {
       for (int i = 0; i < f.stages(); i++)
         result.sources.push_back({f.name, i, f.definitions[static_cast<size_t>(i)].loc});
     }
