@@ -144,7 +144,7 @@ public:
     const IfThenElse *sides = op->body.as<IfThenElse>();  // of another async Func
     const bool first = places(sides->then_case, func_) > 0;
     if (first && places(sides->else_case, func_) > 0) {
-      raise(Diagnostic("S0138", loc_, func_ + " is produced on both sides of another async Func")
+      raise(Diagnostic("S0137", loc_, func_ + " is produced on both sides of another async Func")
                 .because("one thread produces what several loops compute in turn")
                 .fix("leave async of one of them away"));
     }
@@ -299,7 +299,7 @@ Stmt fork_async(const LoopContext &c, const Function &f, const Stmt &body, int32
   const Uses consumed(consume);
   for (Name m : moved) {
     if (m == f.name || !consumed.read.count(m)) continue;
-    raise(Diagnostic("S0138", loc, f.name + " cannot be produced beside its readers")
+    raise(Diagnostic("S0137", loc, f.name + " cannot be produced beside its readers")
               .because("it reads " + m + ", which the same loop computes and its readers read too")
               .fix("compute " + m + " outside of that loop, or leave async away"));
   }

@@ -486,9 +486,7 @@ int run_loop(void *cx, halide_task_t task, int min, int size, uint8_t *closure) 
 }
 
 LoopPosition loop_position() { return {t_position.root, t_position.depth}; }
-void set_loop_position(LoopPosition p) {
-  t_position = {static_cast<const Job *>(p.root), p.depth};
-}
+void set_loop_position(LoopPosition p) { t_position = {static_cast<const Job *>(p.root), p.depth}; }
 
 int set_num_threads(int n) { return pool() ? pool()->set_wanted(n) : 1; }
 int num_threads() { return pool() ? pool()->wanted() : 1; }

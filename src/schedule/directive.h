@@ -22,9 +22,9 @@ enum class DirectiveKind {
 CALO_EXPORT const char *directive_name(DirectiveKind k);
 CALO_EXPORT bool find_directive(const std::string &name, DirectiveKind *kind);
 CALO_EXPORT std::vector<std::string> directive_names();  ///< those that are available
-CALO_EXPORT bool is_available(DirectiveKind k);  ///< on a target without devices
-CALO_EXPORT bool needs_device(DirectiveKind k);  ///< a GPU's, a DSP's: "device:"
-CALO_EXPORT std::string signature(DirectiveKind k);  ///< "split(var, newvar outer, ...)"
+CALO_EXPORT bool is_available(DirectiveKind k);          ///< on a target without devices
+CALO_EXPORT bool needs_device(DirectiveKind k);          ///< a GPU's, a DSP's: "device:"
+CALO_EXPORT std::string signature(DirectiveKind k);      ///< "split(var, newvar outer, ...)"
 /// Said of a Func as a whole (compute_at, bound ...), not of the loops of one of its stages.
 CALO_EXPORT bool is_func_level(DirectiveKind k);
 

@@ -179,7 +179,7 @@ TEST_CASE("async: refused with the reason") {
       "  output out\n"
       "}\n";
   const std::string beside = "a.compute_at(out, y)\nb.store_root().compute_at(out, y).async()\n";
-  CHECK_DIAG(LoweredCase(both, beside), "S0138", "a");
+  CHECK_DIAG(LoweredCase(both, beside), "S0137", "reads a");
 }
 
 namespace {
