@@ -94,7 +94,7 @@ public:
     choose_inlined();
     std::vector<Name> order;
     for (const ir::Function &f : draft_.program().funcs) order.push_back(f.name);
-    if (focus_.kind == DirectiveKind::compute_with || dice_.chance(8)) share(order);
+    if (focus_.kind == DirectiveKind::compute_with || dice_.chance(15)) share(order);
     for (size_t i = order.size(); i-- > 0;) plan(order[i]);
     for (size_t i = order.size(); i-- > 0 && !focused_;) {
       if (!inlined_.count(order[i])) try_focus(order[i]);
@@ -269,28 +269,49 @@ private:
     if (dice_.chance(20)) add(draw_.line(dice_.pick(rare), subject(f, 0)));
   }
 
-  // Two Funcs at root with the same loops, run together: neither may read the other.
-  void share(const std::vector<Name> &order) {
-    for (int tries = 0; tries < 6; tries++) {
-      const Name f = dice_.pick(order), g = dice_.pick(order);
-      if (f == g || inlined_.count(f) || inlined_.count(g) || func(f).dimensions() == 0 ||
-          func(g).dimensions() == 0)
-        continue;
-      const std::string before = draft_.text();
-      for (Name n : {f, g}) {
-        if (!is_output(n) && !placed_.count(n)) add(n.str() + ".compute_root()\n");
+  // Does `f` read `g`, directly or through others?
+  bool reads(Name f, Name g) const {
+    for (const ir::Definition &d : func(f).definitions) {
+      for (Name n : ir::called_funcs(d)) {
+        if (n != f && draft_.program().find(n) && (n == g || reads(n, g))) return true;
       }
-      const int a = dice_.below(func(f).stages()), b = dice_.below(func(g).stages());
-      const Subject mine = subject(f, a), other = subject(g, b);
+    }
+    return false;
+  }
+
+  // Two Funcs at root whose outermost loops are alike, run together: neither may read the other.
+  void share(const std::vector<Name> &order) {
+    std::vector<std::pair<Name, Name>> pairs;
+    for (Name f : order) {
+      for (Name g : order) {
+        const bool apart =
+            f != g && !inlined_.count(f) && !inlined_.count(g) && !reads(f, g) && !reads(g, f);
+        if (apart && func(f).dimensions() > 0 && func(g).dimensions() > 0 &&
+            func(f).args.back() == func(g).args.back())
+          pairs.emplace_back(f, g);
+      }
+    }
+    for (int tries = 0; tries < 3 && !pairs.empty(); tries++) {
+      const auto [f, g] = dice_.pick(pairs);
+      for (Name n : {f, g}) {
+        if (!is_output(n)) add(n.str() + ".compute_root()\n");
+      }
+      const Subject mine = subject(f, dice_.below(func(f).stages())),
+                    other = subject(g, dice_.below(func(g).stages()));
+      const std::string v = func(f).args.back();
+      std::string loop = v;
       if (dice_.chance(50)) {
-        const std::string v = func(f).args.back();
         const std::string more = dice_.pick(
             std::vector<std::string>{".parallel(" + v + ")\n", ".serial(" + v + ")\n",
                                      ".split(" + v + ", shared, inside, 4)\n",
                                      ".split(" + v + ", shared, inside, 3, GuardWithIf)\n"});
-        draft_.add(mine.who + more + other.who + more);
+        const bool split = draft_.add(mine.who + more + other.who + more) &&
+                           more.find("shared") != std::string::npos;
+        if (split) loop = dice_.chance(50) ? "shared" : "inside";
       }
-      if (!try_line(DirectiveKind::compute_with, mine, 3)) continue;
+      const std::string align = dice_.pick(std::vector<std::string>{
+          "", ", AlignStart", ", AlignEnd", ", NoAlign", ", {" + loop + ": AlignEnd}"});
+      if (!add(mine.who + ".compute_with(" + other.who + ", " + loop + align + ")\n")) continue;
       focused_ |= focus_.kind == DirectiveKind::compute_with;
       placed_.insert(f);
       placed_.insert(g);
