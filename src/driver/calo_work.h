@@ -33,6 +33,8 @@ struct Work {
 /// numbers.
 Work work_of(const lower::PassContext &cx, const ir::Stmt &loops, ir::EvalContext sizes,
              bool known);
+/// Sizes of all arguments at the generator's estimates; `missing` names the first without.
+ir::EvalContext estimates_of(const Algorithm &a, std::string *missing);
 /// The operations on float16 and bfloat16 values of a Func: computed in float32 and rounded after each one.
 std::set<std::string> emulated(const ir::Function &f);
 std::string bytes_text(double n);
