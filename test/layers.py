@@ -26,10 +26,9 @@ def allowed_folders():
         below |= set(rank)
     for folder, extra in APART.items():
         allowed[folder] = extra | {folder}
-    allowed["driver"] |= {"io", "run"}
-    everything = set(allowed) | {"compat", ""}
-    allowed["compat"] = everything
-    allowed["autoscheduler"] = everything - {"compat"}
+    allowed["autoscheduler"] = (below - {"driver", "codegen"}) | {"autoscheduler"}
+    allowed["driver"] |= {"io", "run", "autoscheduler"}
+    allowed["compat"] = set(allowed) | {"compat", ""}
     return allowed
 
 

@@ -127,11 +127,8 @@ Stmt LoopBuilder::build_shared_loop(const LoopNode &n) {
 Stmt LoopBuilder::build_loop_in_order(const LoopNode &n) {
   const Name var = n.loop.var;
   const StageLoops &first = *c_.open_of(n.members[0]).loops;
-  const OpenLoop loop{first.loop_name(var),
-                      first.loop_kind(var),
-                      first.loop_min(var),
-                      first.loop_extent(var),
-                      {}};
+  const OpenLoop loop{
+      first.loop_name(var), first.loop_kind(var), first.loop_min(var), first.loop_extent(var), {}};
   if (n.loop.partition != Partition::Auto) c_.cx.partition[loop.name] = n.loop.partition;
   const size_t outer = c_.symbols.count();
   const Expr at = make_var(loop.name);

@@ -208,9 +208,9 @@ StageLoops::Tail StageLoops::choose_tail(const schedule::Relation &r, const Var 
   bool outside =
       *std::max_element(in.begin(), in.end()) < *std::min_element(out.begin(), out.end());
   const int last = loop_that_ends(old.b);
-  const bool ends_early = !fixed_length(last) ||
-                          (pure && !r.exact && mode == TailMode::Guard && last == old.b &&
-                           loop_kind_.at(last) == ForType::Vectorized);
+  const bool ends_early =
+      !fixed_length(last) || (pure && !r.exact && mode == TailMode::Guard && last == old.b &&
+                              loop_kind_.at(last) == ForType::Vectorized);
   // The outer part's value must be known already: that of a loop fused later is not.
   return outside && ends_early && !is_fused(old.a) ? Tail::Dynamic : Tail::Guard;
 }
