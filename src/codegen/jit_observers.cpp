@@ -29,10 +29,8 @@ public:
   explicit FunctionNames(bool write_map) : write_map_(write_map) {}
   void modifyPassConfig(orc::MaterializationResponsibility &, jitlink::LinkGraph &,
                         jitlink::PassConfiguration &passes) override {
-    passes.PrePrunePasses.push_back([](jitlink::LinkGraph &g) {
-      for (jitlink::Symbol *s : g.defined_symbols()) {
-        if (s->isCallable()) s->setLive(true);
-      }
+    passes.PrePrunePasses.push_back([this](jitlink::LinkGraph &g) {
+      keep(g);
       return llvm::Error::success();
     });
     if (!write_map_) return;
@@ -50,6 +48,11 @@ public:
   void notifyTransferringResources(orc::JITDylib &, orc::ResourceKey, orc::ResourceKey) override {}
 
 private:
+  void keep(jitlink::LinkGraph &g) {
+    for (jitlink::Symbol *s : g.defined_symbols()) {
+      if (s->isCallable()) s->setLive(true);
+    }
+  }
   // A profile without names is no reason to fail: a file that cannot be written is left out.
   void append(jitlink::LinkGraph &g) {
     std::lock_guard<std::mutex> lock(mutex_);
