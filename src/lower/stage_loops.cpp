@@ -329,7 +329,9 @@ Interval StageLoops::range_of(int id, const std::unordered_set<Name> &fixed) con
       Interval o = range_of(v.a, fixed), i = range_of(v.b, fixed);
       if (is_full(v.b, fixed) && v.tail == Tail::Dynamic)
         i = {make_int(Int(32), 0), sum(v.factor, make_int(Int(32), -1)), {}};
-      if (o.is_point() && i.is_point()) return Interval::point(value_of(id));
+      // Of the ranges' own values: a loop of one iteration that does not stand around yet has no variable.
+      if (o.is_point() && i.is_point())
+        return Interval::point(simplify(make_add(base(v, o.min), i.min)));
       Interval r{make_add(base(v, o.min), i.min), make_add(base(v, o.max), i.max), {}};
       if (v.tail == Tail::Guard || v.tail == Tail::Dynamic) r.max = make_min(r.max, v.max);
       return r;
@@ -337,7 +339,11 @@ Interval StageLoops::range_of(int id, const std::unordered_set<Name> &fixed) con
     case Var::IsFuseInner:
     case Var::IsFuseOuter: {
       Interval f = range_of(v.a, fixed);
-      if (f.is_point()) return Interval::point(value_of(id));
+      if (f.is_point()) {
+        const Expr part =
+            v.how == Var::IsFuseInner ? make_mod(f.min, v.factor) : make_div(f.min, v.factor);
+        return Interval::point(simplify(make_add(part, v.min)));
+      }
       if (v.how == Var::IsFuseInner) return {v.min, v.max, {}};
       return {make_add(make_div(f.min, v.factor), v.min),
               make_add(make_div(f.max, v.factor), v.min),

@@ -193,12 +193,14 @@ private:
   bool all_readers_inside(const FuncInfo &info, const Goal &goal,
                           const Site **outside = nullptr) const {
     std::map<Site, bool> memo;
+    const Site *first = nullptr;  // by name: the order of Funcs is not the same in C++ and in text
     for (const Site &reader : info.readers) {
       if (inside(reader, goal, memo)) continue;
-      if (outside) *outside = &reader;
-      return false;
+      if (!outside) return false;
+      if (!first || name_of(reader.func) < name_of(first->func)) first = &reader;
     }
-    return true;
+    if (first) *outside = first;
+    return !first;
   }
 
   // Calls visit(site of the loop) for the loops around `from`, innermost first, until it returns false.

@@ -345,7 +345,7 @@ TEST_CASE("misuse: running and compiling") {
            false},
           {"a target that is none", "T0101", "", [] { plane().realize({4, 4}, Target("pdp-11")); },
            false},
-          {"a target of another machine", "T0102", "",
+          {"a target of another machine", "T0103", "",
            [] { plane().realize({4, 4}, Target("arm-64-linux")); }, false},
           {"a file name without a folder", "R0201", "",
            [] { plane().compile_to_object("/dev/null/all.o", {}, "f"); }, false},
@@ -406,6 +406,13 @@ TEST_CASE("misuse: running and compiling") {
              Func f = plane();
              f.gpu_blocks(x);
              f.realize({4, 4});
+           }},
+          {"a ring in the loop that fills it", "S0139", "ring_buffer",
+           [] {
+             Func f = plane(), g("g");
+             g(x, y) = f(x, y);
+             f.compute_at(g, y).ring_buffer(2);
+             g.realize({4, 4});
            }},
           {"two parameters of one name", "L0404", "same",
            [] {

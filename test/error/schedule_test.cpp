@@ -279,7 +279,7 @@ const std::vector<Row> kRows = {
     {"blur", "pipeline sharpen", "S0003", "sharpen"},
     {"blur", "target pdp-11", "S0001", ""},
     // ---- beside and ahead ----
-    {"blur", "bx.compute_root().memoize().async()", "S0137", "async"},
+    {"blur", "bx.compute_root().trace_realizations().async()", "S0137", "async"},
     {"blur", "bx.compute_root().ring_buffer(2)", "S0139", "ring_buffer"},
     {"blur", "out.prefetch(bx, y, y, 2)", "S0136", "prefetch"},
     // ---- not there ----
