@@ -407,7 +407,7 @@ TEST_CASE("misuse: running and compiling") {
              f.gpu_blocks(x);
              f.realize({4, 4});
            }},
-          {"a ring in the loop that fills it", "S0139", "ring_buffer",
+          {"a ring in the loop that fills it", "S0139", "ring of copies",
            [] {
              Func f = plane(), g("g");
              g(x, y) = f(x, y);
