@@ -30,11 +30,12 @@ protected:
     if (std::isnan(bytes)) bytes = m_.l3;
     storage_[op->name] = bytes;
     const double each = m_.allocation_ns + (bytes > m_.l2 ? bytes * m_.page_ns_per_byte : 0);
-    ns += known(times()) * each / threads();
+    ns += or_one(times()) * each / threads();
   }
 
-  void at_loop(const ir::For *op, int64_t extent) override {
-    const double n = known(times());
+  void at_loop(const ir::For *op, int64_t, int64_t extent) override {
+    if (extent < 0) return;
+    const double n = or_one(times());
     if (op->for_type == ir::ForType::Parallel) {
       ns += n * (m_.parallel_ns + m_.task_ns * static_cast<double>(extent) / m_.threads);
     } else if (op->for_type == ir::ForType::Serial) {
@@ -45,13 +46,13 @@ protected:
   void at_provide(const ir::Provide *op) override {
     const ir::Function *f = cx_.program.find(op->name);
     if (!f) return;
-    const Work &w = work(*f, stage_of(*f));
+    const Work &w = work(*f, static_cast<size_t>(stage_of(*f)));
     double lanes = 1;
     for (const Frame &frame : around()) {
       if (frame.loop->for_type == ir::ForType::Vectorized)
         lanes *= static_cast<double>(std::max<int64_t>(frame.extent, 1));
     }
-    const double points = known(times());
+    const double points = or_one(times());
     // Simple instructions: two a cycle, each for as many lanes as a register holds.
     const double per_register = std::max(1.0, m_.vector_bytes * 8.0 / std::max(8, w.bits));
     const double share = 1 / std::min(lanes, per_register);
@@ -72,7 +73,7 @@ protected:
   }
 
 private:
-  static double known(double n) { return std::isnan(n) ? 1 : n; }
+  static double or_one(double n) { return std::isnan(n) ? 1 : n; }
 
   double buffer_bytes(const lower::LoweredArgument &a) const {
     double bytes = a.type.bytes();
@@ -105,19 +106,6 @@ private:
         iterations *= static_cast<double>(std::max<int64_t>(frame.extent, 1));
     }
     return iterations / std::ceil(iterations / m_.threads);
-  }
-
-  /// By the innermost loop around that belongs to a stage: "f.s1.x".
-  size_t stage_of(const ir::Function &f) const {
-    if (!f.has_updates()) return 0;
-    const std::string prefix = f.name + ".s";
-    for (size_t i = around().size(); i-- > 0;) {
-      const std::string &name = around()[i].loop->name;
-      if (name.rfind(prefix, 0) != 0) continue;
-      const size_t n = static_cast<size_t>(std::atoi(name.c_str() + prefix.size()));
-      if (n < f.definitions.size()) return n;
-    }
-    return f.definitions.size() - 1;
   }
 
   const Work &work(const ir::Function &f, size_t stage) {

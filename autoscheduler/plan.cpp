@@ -136,15 +136,14 @@ int native_lanes(const Problem &p, const FuncFacts &f) {
 }
 
 /// Lanes that the innermost dimension can fill.
-int lanes_for(const Problem &p, const FuncFacts &f, int wanted) {
+int lanes_for(const FuncFacts &f, int wanted) {
   const int64_t extent = f.extents.empty() ? 1 : f.extents[0];
   while (wanted > 1 && wanted > extent) wanted /= 2;
-  (void)p;
   return wanted;
 }
 
 void vectorise(const Problem &p, const FuncFacts &f, FuncPlan &plan) {
-  plan.lanes = lanes_for(p, f, native_lanes(p, f));
+  plan.lanes = lanes_for(f, native_lanes(p, f));
   if (plan.lanes <= 1) plan.lanes = 0;
 }
 
@@ -231,7 +230,7 @@ public:
       case 1: its.tile = pick({0, 0, 32, 64, 128, 256, 512, int64_t{native_lanes(p_, f)}}); break;
       case 2: its.rows = f.dims.size() < 2 ? 0 : pick({0, 0, 2, 3, 4, 6, 8}); break;
       case 3:
-        its.lanes = lanes_for(p_, f, static_cast<int>(native_lanes(p_, f) * pick({1, 1, 2, 4})));
+        its.lanes = lanes_for(f, static_cast<int>(native_lanes(p_, f) * pick({1, 1, 2, 4})));
         break;
       case 4: {
         const bool few = f.dims.size() >= 3 && f.extents[2] <= kMostUnrolled;

@@ -1,8 +1,4 @@
-// See calo_work.h.
-//
-// Each loop stands at an iteration in its middle (the one before it first, so that sliding windows have moved on, and where
-// a window starts the first one counts for itself), and a Func's points are the product of the extents around its
-// definition.
+// See calo_work.h. A Func's points are the product of the extents around its definition (lower/walk_loops.h).
 #include "calo_work.h"
 
 #include <cmath>
@@ -10,6 +6,7 @@
 
 #include "../ir/print.h"
 #include "../ir/visit.h"
+#include "../lower/walk_loops.h"
 
 namespace calotype::cli {
 
@@ -112,59 +109,64 @@ protected:
 
 // ---- the walk ---------------------------------------------------------------------------------------
 
-class Walker {
+/// Counts, and writes the nest as it passes by.
+class Walker final : public lower::LoopWalk {
 public:
-  Walker(const lower::PassContext &cx, ir::EvalContext sizes, bool known)
-      : cx_(cx), values_(std::move(sizes)), known_(known) {}
+  Walker(const lower::PassContext &cx, ir::EvalContext sizes, bool sizes_known)
+      : LoopWalk(std::move(sizes), sizes_known), cx_(cx) {}
+  Work work;
 
-  void walk(const ir::Stmt &s, int depth) {
-    if (!s.defined()) return;
-    using K = ir::NodeKind;
-    switch (s.kind()) {
-      case K::LetStmt: return let(s.as<ir::LetStmt>(), depth);
-      case K::ProducerConsumer: return walk(s.as<ir::ProducerConsumer>()->body, depth);
-      case K::Atomic: return walk(s.as<ir::Atomic>()->body, depth);
-      case K::For: return loop(s.as<ir::For>(), depth);
-      case K::Realize: return realize(s.as<ir::Realize>(), depth);
-      case K::Allocate: return mark(s.as<ir::Allocate>(), depth);
-      case K::Block:
-        walk(s.as<ir::Block>()->first, depth);
-        return walk(s.as<ir::Block>()->rest, depth);
-      case K::IfThenElse: return branch(s.as<ir::IfThenElse>(), depth);
-      case K::Provide: return provide(s.as<ir::Provide>(), depth);
-      case K::Store: return store(s.as<ir::Store>());
-      default: return;
+protected:
+  void at_unknown_let(const ir::LetStmt *op) override {
+    if (!known()) line("let " + op->name + " = " + ir::to_string(op->value));
+  }
+
+  void at_loop(const ir::For *op, int64_t min, int64_t extent) override {
+    const std::string what = std::string(kind(op->for_type)) + " " + op->name;
+    if (extent < 0) {
+      line(what + " from " + show(op->min) + " for " + show(op->extent));
+    } else {
+      line(what + " in [" + std::to_string(min) + ", " + std::to_string(min + extent - 1) + "]");
     }
   }
 
-  const std::string &text() const { return text_; }
-  const std::map<Name, FuncWork> &work() const { return work_; }
-
-private:
-  void line(int depth, const std::string &what) {
-    if (quiet_ == 0) text_ += std::string(2 * static_cast<size_t>(depth), ' ') + what + "\n";
+  void at_realize(const ir::Realize *op, double elements) override {
+    std::string extents;
+    for (const ir::Range &r : op->bounds)
+      extents += (extents.empty() ? "" : " x ") + show(r.extent);
+    double bytes = 0;
+    for (const Type &t : op->types) bytes += t.bytes() * elements;
+    line("store " + op->name + " [" + extents + "]" +
+         (std::isnan(bytes) ? "" : ", " + bytes_text(bytes)));
+    if (!again()) work.funcs[op->name].storage_bytes = bytes;
   }
 
-  bool value(const Expr &e, int64_t *v) const { return known_ && evaluate_int(e, values_, v); }
+  void at_unknown_branch(const ir::IfThenElse *op, bool other) override {
+    line(other ? "else" : "if " + ir::to_string(op->condition));
+  }
+
+  void at_provide(const ir::Provide *op) override {
+    const ir::Function *f = cx_.program.find(op->name);
+    if (!f) return;
+    const int stage = stage_of(*f);
+    std::string args;
+    for (const Name &a : f->args) args += (args.empty() ? "" : ", ") + a.str();
+    line(op->name + "(" + args + ") = ..." +
+         (stage > 0 ? "   update " + std::to_string(stage - 1) : ""));
+    StageWork &w = work.funcs[op->name].stages[stage];
+    w.points += times();
+    w.per_point = cost_of(f->definitions[static_cast<size_t>(stage)]);
+  }
+
+private:
+  void line(const std::string &what) {
+    if (!again()) work.nest += std::string(2 * static_cast<size_t>(depth() + 1), ' ') + what + "\n";
+  }
   /// The value at the estimates, else the formula.
   std::string show(const Expr &e) const {
     int64_t v;
     return value(e, &v) ? std::to_string(v) : ir::to_string(e);
   }
-
-  void let(const ir::LetStmt *op, int depth) {
-    const std::optional<ir::Value> v = ir::evaluate(op->value, values_);
-    if (v) {
-      values_.vars[op->name] = *v;
-    } else {
-      values_.vars.erase(op->name);
-      if (!known_ && depth >= 0) {
-        line(depth, "let " + op->name + " = " + ir::to_string(op->value));
-      }
-    }
-    walk(op->body, depth);
-  }
-
   static const char *kind(ir::ForType t) {
     switch (t) {
       case ir::ForType::Parallel: return "parallel";
@@ -173,155 +175,7 @@ private:
       default: return "for";
     }
   }
-
-  void loop(const ir::For *op, int depth) {
-    int64_t min, extent;
-    if (!value(op->min, &min) || !value(op->extent, &extent)) {
-      line(depth, std::string(kind(op->for_type)) + " " + op->name + " from " + show(op->min) +
-                      " for " + show(op->extent));
-      const double before = points_;
-      points_ = std::nan("");
-      values_.vars.erase(op->name);
-      walk(op->body, depth + 1);
-      points_ = before;
-      return;
-    }
-    line(depth, std::string(kind(op->for_type)) + " " + op->name + " in [" + std::to_string(min) +
-                    ", " + std::to_string(min + extent - 1) + "]");
-    const bool windows_start = std::exchange(fresh_marks_, false);
-    const int64_t middle = min + std::max<int64_t>(extent, 1) / 2;
-    double times = static_cast<double>(std::max<int64_t>(extent, 0));
-    if (windows_start && extent > 1) {  // the first iteration computes a whole window
-      quiet_++;
-      at_iteration(op, min, depth, 1);
-      quiet_--;
-      times -= 1;
-    }
-    if (middle > min &&
-        loops_ < kDeepest) {  // moves the marks of sliding windows to where they'd be
-      quiet_++;
-      at_iteration(op, middle - 1, depth, 0);
-      quiet_--;
-    }
-    at_iteration(op, middle, depth, times);
-  }
-
-  /// Walks one iteration, whose definitions count `times`.
-  void at_iteration(const ir::For *op, int64_t i, int depth, double times) {
-    const double before = points_;
-    points_ *= times;
-    loops_++;
-    set(op->name, i);
-    around_.push_back(op->name);
-    walk(op->body, depth + 1);
-    around_.pop_back();
-    loops_--;
-    points_ = before;
-  }
-
-  void set(Name name, int64_t v) { values_.vars[name] = ir::Value::of_int(Int(32), v); }
-
-  void realize(const ir::Realize *op, int depth) {
-    double elements = 1;
-    std::string extents;
-    for (const ir::Range &r : op->bounds) {
-      int64_t e;
-      elements *= value(r.extent, &e) ? static_cast<double>(e) : std::nan("");
-      extents += (extents.empty() ? "" : " x ") + show(r.extent);
-    }
-    double bytes = 0;
-    for (const Type &t : op->types) bytes += t.bytes() * elements;
-    std::string size = std::isnan(bytes) ? "" : ", " + bytes_text(bytes);
-    line(depth, "store " + op->name + " [" + extents + "]" + size);
-    if (quiet_ == 0) work_[op->name].storage_bytes = bytes;
-    walk(op->body, depth + 1);
-  }
-
-  void mark(const ir::Allocate *op, int depth) {
-    values_.memory[op->name] = {0};
-    values_.memory_types[op->name] = op->type;
-    fresh_marks_ = true;
-    walk(op->body, depth);
-  }
-
-  void store(const ir::Store *op) {  // only marks are flat so early
-    const std::optional<ir::Value> v = ir::evaluate(op->value, values_);
-    const auto at = values_.memory.find(op->name);
-    if (at == values_.memory.end()) return;
-    if (v) {
-      at->second = v->lanes;
-    } else {
-      values_.memory.erase(at);  // not known any more
-    }
-  }
-
-  void branch(const ir::IfThenElse *op, int depth) {
-    int64_t c;
-    if (value(op->condition, &c)) {
-      walk(c ? op->then_case : op->else_case, depth);
-      return;
-    }
-    line(depth, "if " + ir::to_string(op->condition));
-    walk(op->then_case, depth + 1);
-    if (!op->else_case.defined()) return;
-    if (known_) {  // which side runs differs between iterations: the first stands for both
-      const double before = std::exchange(points_, 0);
-      quiet_++;
-      walk(op->else_case, depth + 1);
-      quiet_--;
-      points_ = before;
-    } else {
-      line(depth, "else");
-      walk(op->else_case, depth + 1);
-    }
-  }
-
-  void provide(const ir::Provide *op, int depth) {
-    const ir::Function *f = cx_.program.find(op->name);
-    if (!f) return;
-    const int stage = stage_of(*f, op);
-    std::string args;
-    for (const Name &a : f->args) args += (args.empty() ? "" : ", ") + a.str();
-    line(depth, op->name + "(" + args + ") = ..." +
-                    (stage > 0 ? "   update " + std::to_string(stage - 1) : ""));
-    StageWork &w = work_[op->name].stages[stage];
-    w.points += points_;
-    w.per_point = cost_of(f->definitions[static_cast<size_t>(stage)]);
-  }
-
-  /// By the innermost loop or value around that belongs to a stage: "f.s1.x". Without any, definitions appear in order,
-  /// and a Func may be produced at several places: counts round.
-  int stage_of(const ir::Function &f, const ir::Provide *op) {
-    if (!f.has_updates()) return 0;
-    const std::string prefix = op->name + ".s";
-    for (size_t i = around_.size(); i-- > 0;) {
-      const std::string &name = around_[i];
-      const size_t dot = name.find('.', prefix.size());
-      if (name.rfind(prefix, 0) != 0 || dot == std::string::npos) continue;
-      const std::string number = name.substr(prefix.size(), dot - prefix.size());
-      if (!number.empty() && number.size() < 6 &&
-          number.find_first_not_of("0123456789") == std::string::npos)
-        return std::min(std::stoi(number), f.stages() - 1);
-    }
-    const int n = seen_[op->name]++;
-    return n % f.stages();
-  }
-
-public:
-private:
-  static constexpr int kDeepest =
-      10;  // loops inside which the iteration before is walked too (2^n walks)
-
   const lower::PassContext &cx_;
-  ir::EvalContext values_;
-  bool known_;
-  int quiet_ = 0, loops_ = 0;
-  bool fresh_marks_ = false;  // between a mark's storage and the loop that its window walks
-  double points_ = 1;
-  std::string text_;
-  std::map<Name, FuncWork> work_;
-  std::map<Name, int> seen_;
-  std::vector<Name> around_;  ///< loops around
 };
 
 // ---- estimates ------------------------------------------------------------------------------------------
@@ -403,8 +257,8 @@ ir::EvalContext estimates_of(const Algorithm &a, std::string *missing) {
 Work work_of(const lower::PassContext &cx, const ir::Stmt &loops, ir::EvalContext sizes,
              bool known) {
   Walker walker(cx, std::move(sizes), known);
-  walker.walk(loops, 1);
-  return {walker.text(), walker.work()};
+  walker.walk(loops);
+  return std::move(walker.work);
 }
 
 }  // namespace calotype::cli
